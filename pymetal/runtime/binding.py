@@ -1,0 +1,147 @@
+"""The arguments of a launch -> addresses, by torch's binding rules for Metal, checked against the kernel's signature.
+
+Metal itself does not check: here an argument that the kernel could not read or must not write is refused.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from pymetal.errors import CallError, DeviceError
+
+KIND_POINTER, KIND_REFERENCE = 1, 2
+NOT_ON_DEVICE = frozenset({torch.float64, torch.complex128})
+_CASTS = ("fp16", "bf16", "int32", "int16", "int8", "uint8")
+_INTEGER_CODES = {"int32": ("i", 32), "int16": ("h", 16), "int8": ("b", 8), "uint8": ("B", 8)}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A buffer of a kernel: how the kernel sees it."""
+
+    index: int
+    name: str
+    kind: int
+    is_writable: bool
+    size: int  # of one element; 0 for void
+
+
+def _bfloat16_bits(value: float) -> int:
+    """The nearest bfloat16, ties to even, of a float32."""
+    try:
+        bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
+    except OverflowError:
+        return 0x7F80 if value > 0 else 0xFF80
+    if (bits & 0x7FFFFFFF) > 0x7F800000:
+        return (bits >> 16) | 0x40
+    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+
+
+def _float_bytes(value: float, code: str) -> bytes:
+    try:
+        return struct.pack(code, value)
+    except OverflowError:
+        return struct.pack(code, float("inf") if value > 0 else float("-inf"))
+
+
+def scalar_bytes(value: int | float, is_float: bool, cast: str | None) -> bytes:
+    """The bytes that bind a Python number: int64 or float32, or what the cast names."""
+    if cast == "fp16":
+        return _float_bytes(float(value), "<e")
+    if cast == "bf16":
+        return struct.pack("<H", _bfloat16_bits(float(value)))
+    if cast is not None:
+        code, bits = _INTEGER_CODES[cast]
+        wrapped = int(value) & ((1 << bits) - 1)
+        return struct.pack("<" + code.upper(), wrapped)
+    if is_float:
+        return _float_bytes(float(value), "<f")
+    if not -(1 << 63) <= value < 1 << 63:
+        raise DeviceError(f"Python int {value} does not fit in the int64 that binds it")
+    return struct.pack("<q", int(value))
+
+
+def check_tensor(tensor: torch.Tensor, number: int) -> None:
+    """Refuse what is not memory of this device."""
+    if not tensor.is_cpu:
+        raise DeviceError(f"Passed {tensor.device.type} tensor to the host device, as argument {number}; it takes CPU tensors")
+    if tensor.dtype in NOT_ON_DEVICE:
+        raise CallError(f"argument {number} is a {tensor.dtype} tensor, a dtype that Metal does not have")
+    if tensor.layout != torch.strided:
+        raise DeviceError(f"argument {number} has layout {tensor.layout}; a kernel takes strided memory")
+
+
+def _sequence_bytes(values: Sequence[Any], number: int, cast: str | None) -> bytes:
+    """A list or tuple as one array, typed by its first element."""
+    if not values:
+        raise DeviceError(f"argument {number} is an empty {type(values).__name__}, which has no element type")
+    first = values[0]
+    if isinstance(first, torch.Tensor):
+        for value in values:
+            if not isinstance(value, torch.Tensor):
+                raise DeviceError(f"argument {number}: Unexpected argument types: a tensor and a {type(value).__name__}")
+            check_tensor(value, number)
+        return struct.pack(f"<{len(values)}Q", *(value.data_ptr() for value in values))
+    if not isinstance(first, int | float):
+        raise DeviceError(f"argument {number}: Unexpected argument types: {type(first).__name__} in a list")
+    is_float = isinstance(first, float)
+    for value in values:
+        if not isinstance(value, int | float) or (isinstance(value, float) and not is_float):
+            kind = "floats" if is_float else "ints"
+            raise DeviceError(f"argument {number}: Unexpected argument types: {type(value).__name__} in a list of {kind}")
+    return b"".join(scalar_bytes(value, is_float, cast) for value in values)
+
+
+def cast_of(casts: str | Mapping[int, str] | None, number: int) -> str | None:
+    """The cast of one argument."""
+    cast = casts.get(number) if isinstance(casts, Mapping) else casts
+    if cast is not None and cast not in _CASTS:
+        raise DeviceError(f"Unsupported cast instruction {cast}; the casts are {', '.join(_CASTS)}")
+    return cast
+
+
+def bind(
+    args: Sequence[Any], slots: Sequence[Slot], kernel: str, casts: str | Mapping[int, str] | None
+) -> tuple[list[int], list[object]]:
+    """An address for each argument, and the objects that own the memory of scalars and lists."""
+    if len(args) != len(slots):
+        wanted = ", ".join(slot.name for slot in slots)
+        raise CallError(f"kernel {kernel} takes {len(slots)} buffers ({wanted}), not {len(args)} arguments")
+    addresses, owners = [], []
+    for number, (value, slot) in enumerate(zip(args, slots, strict=True)):
+        if isinstance(value, torch.Tensor):
+            check_tensor(value, number)
+            if slot.kind == KIND_REFERENCE:
+                offset = value.storage_offset() * value.element_size()
+                _check_room(slot, value.untyped_storage().nbytes() - offset, kernel, f"a {value.dtype} tensor")
+            addresses.append(value.data_ptr())
+            continue
+        cast = cast_of(casts, number)
+        if isinstance(value, int | float):
+            data = scalar_bytes(value, isinstance(value, float), cast)
+        elif isinstance(value, list | tuple):
+            data = _sequence_bytes(value, number, cast)
+        else:
+            raise DeviceError(f"Unsupported argument type {type(value).__name__} (argument {number})")
+        what = f"a Python {type(value).__name__}"
+        if slot.is_writable:
+            raise CallError(f"kernel {kernel} writes to {slot.name!r} (buffer {slot.index}): pass a tensor, not {what}")
+        _check_room(slot, len(data), kernel, what)
+        memory = (ctypes.c_uint64 * ((len(data) + 15) // 8))()  # aligned, with room for a load of 16 bytes
+        ctypes.memmove(memory, data, len(data))
+        owners.append(memory)
+        addresses.append(ctypes.addressof(memory))
+    return addresses, owners
+
+
+def _check_room(slot: Slot, available: int, kernel: str, what: str) -> None:
+    if slot.size > available:
+        raise CallError(
+            f"kernel {kernel} reads {slot.size} bytes of {slot.name!r} (buffer {slot.index}), and {what} binds {available}"
+        )

@@ -1,0 +1,225 @@
+"""Metal source -> shared libraries, through the compiler and the disk cache.
+
+A source's manifest (its kernels, the headers it read) is cached under the source's text, the compiler, the flags and
+the shim; a hit needs no compiler. A source with few kernels is one library. One with many is checked whole, and each
+kernel becomes a library of its own when it is first launched.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pymetal.errors import MetalSyntaxError, ToolchainError
+from pymetal.runtime.cache import Cache, default_cache
+from pymetal.runtime.diagnostics import SHIM, SOURCE_NAME, compile_error
+from pymetal.runtime.lint import lint
+from pymetal.runtime.toolchain import Compiler, describe, find_compiler
+from pymetal.runtime.translate import Program, translate
+
+FORMAT = "1"  # of manifests and entry points
+FEW = 4
+METAL_VERSION = 310  # what torch's bundled kernels are compiled as; text for it is right for every later version
+SUFFIX = "dylib" if sys.platform == "darwin" else "so"
+_MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)" 1', re.MULTILINE)
+
+
+@functools.cache
+def default_include_dirs() -> tuple[str, ...]:
+    """Where the installed torch keeps c10/metal."""
+    return (str(Path(torch.__file__).parent / "include"),)
+
+
+@functools.cache
+def _shim_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(SHIM.iterdir()):
+        if path.is_file():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for name in ("rewrite.py", "translate.py", "signature.py", "lint.py"):
+        digest.update((Path(__file__).parent / name).read_bytes())
+    return digest.hexdigest()
+
+
+@functools.cache
+def _processor() -> str:
+    """What ``-march=native`` depends on: a cache folder may be shared by different machines."""
+    text = f"{platform.machine()} {sys.platform}"
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            first = file.read(8192).split(b"\n\n", 1)[0]
+    except OSError:
+        return f"{text} {platform.processor()}"
+    kept = [line for line in first.splitlines() if line.startswith((b"model name", b"flags", b"Features", b"CPU part"))]
+    return text + hashlib.sha256(b"\n".join(kept)).hexdigest()
+
+
+def _language_flags(numerics: str) -> tuple[str, ...]:
+    return (
+        "-x", "c++", "-std=c++23", "-nostdinc", "-w", "-fno-color-diagnostics", "-fno-caret-diagnostics",
+        "-ferror-limit=5", "-ftemplate-backtrace-limit=0", "-fno-exceptions", "-fno-rtti", "-fsigned-char",
+        "-D__METAL__=1", f"-D__METAL_VERSION__={METAL_VERSION}", "-D__METAL_MACOS__=1", "-D__HAVE_BFLOAT__=1",
+        f"-DPYMETAL_HOST_FLUSH={int(numerics == 'apple')}",
+    )  # fmt: skip
+
+
+def _code_flags(numerics: str) -> tuple[str, ...]:
+    native = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
+    return (
+        native, "-O3", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fexcess-precision=16", "-fno-math-errno",
+        "-fno-trapping-math", "-fno-strict-float-cast-overflow", "-fno-strict-aliasing",
+        "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-mllvm", "-inline-threshold=2000",
+        "-ffp-contract=on" if numerics == "apple" else "-ffp-contract=off",
+    )  # fmt: skip
+
+
+def _run(command: Sequence[str], text: str | None, source: str) -> str:
+    """Run the compiler on text; its standard output. A failure is the user's source's."""
+    try:
+        done = subprocess.run(
+            command, input=text, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
+    except OSError as error:
+        raise ToolchainError(f"{command[0]} cannot be run: {error}") from error
+    if done.returncode != 0:
+        raise compile_error(done.stderr, source)
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Metal source with all that decides how it is built."""
+
+    text: str
+    numerics: str
+    include_dirs: tuple[str, ...]
+
+    def preprocess(self, compiler: Compiler) -> str:
+        if not self.text.isascii():
+            bad = next(i for i, c in enumerate(self.text) if not c.isascii())
+            line = self.text.count("\n", 0, bad) + 1
+            raise MetalSyntaxError(f"{SOURCE_NAME}:{line}: error: {self.text[bad]!r} is not ASCII, and Metal text has to be")
+        search = [flag for folder in (str(SHIM), *self.include_dirs) for flag in ("-I", folder)]
+        command = (*compiler.command, *_language_flags(self.numerics), *search, "-E", "-")
+        return _run(command, f'#line 1 "{SOURCE_NAME}"\n{self.text}', self.text)
+
+
+def _dependencies(preprocessed: str) -> list[list[Any]]:
+    """Path, modification time and size of each header that was read, the shim's own apart."""
+    found = []
+    for path in sorted(set(_MARKER.findall(preprocessed))):
+        if not path.startswith(("<", str(SHIM))) and os.path.isfile(path):
+            info = os.stat(path)
+            found.append([path, info.st_mtime_ns, info.st_size])
+    return found
+
+
+def _unchanged(dependencies: Sequence[Sequence[Any]]) -> bool:
+    for path, modified, size in dependencies:
+        try:
+            info = os.stat(path)
+        except OSError:
+            return False
+        if info.st_mtime_ns != modified or info.st_size != size:
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """What a manifest says of one kernel."""
+
+    name: str
+    number: int
+    parameters: tuple[tuple[str, int], ...]  # name and source of each, as in the signature
+
+
+class Build:
+    """One source: its kernels, and the libraries that hold their code."""
+
+    def __init__(self, source: Source, cache: Cache | None = None) -> None:
+        self.source = source
+        self.cache = cache or default_cache()
+        self.compiler = find_compiler()
+        self.key = self.cache.key(
+            FORMAT, source.text, source.numerics, *source.include_dirs, describe(self.compiler), _shim_hash(),
+            _processor(), *_language_flags(source.numerics), *_code_flags(source.numerics),
+        )  # fmt: skip
+        self._program: Program | None = None
+        manifest = self.cache.get_json(self.key)
+        if manifest is None or not _unchanged(manifest["dependencies"]):
+            manifest = self._make()
+        self.stamp = str(manifest["stamp"])
+        self.kernels = {
+            name: KernelInfo(name, number, tuple((p, s) for p, s in parameters))
+            for name, number, parameters in manifest["kernels"]
+        }
+        self.is_whole = len(self.kernels) <= FEW
+
+    def _translated(self) -> Program:
+        if self._program is None:
+            self._program = translate(self._read()[0])
+        return self._program
+
+    def _read(self) -> tuple[str, list[list[Any]]]:
+        preprocessed = self.source.preprocess(self.compiler)
+        lint(preprocessed)
+        return preprocessed, _dependencies(preprocessed)
+
+    def _make(self) -> dict[str, Any]:
+        """Check the source, compile it if it is small, and write its manifest."""
+        preprocessed, dependencies = self._read()
+        program = self._program = translate(preprocessed)
+        stamp = self.cache.key(self.key, preprocessed)
+        if len(program.kernels) <= FEW:
+            self._compile(program.render(), self.cache.key(stamp))
+        else:
+            flags = (*_language_flags(self.source.numerics), *_code_flags(self.source.numerics))
+            command = (*self.compiler.command, *flags, "-include", str(SHIM / "prelude.h"), "-fsyntax-only", "-")
+            _run(command, program.render(), self.source.text)
+        manifest = {
+            "stamp": stamp,
+            "dependencies": dependencies,
+            "kernels": [
+                [k.name, k.number, [[p.name, s] for p, s in zip(k.parameters, k.sources, strict=True)]]
+                for k in program.kernels
+            ],
+        }
+        self.cache.put_json(self.key, manifest)
+        return manifest
+
+    def library(self, names: Collection[str]) -> Path:
+        """A shared library with the entry points of these kernels (of all, if the source has few)."""
+        chosen = None if self.is_whole else sorted(names)
+        key = self.cache.key(self.stamp, *(chosen or ()))
+        return self.cache.get(key, SUFFIX) or self._compile(self._translated().render(chosen), key)
+
+    def _compile(self, text: str, key: str) -> Path:
+        compiler = self.compiler
+        flags = (*_language_flags(self.source.numerics), *_code_flags(self.source.numerics))
+        with self.cache.scratch() as folder:
+            product = folder / f"kernel.{SUFFIX}"
+            target = folder / "kernel.o"
+            command = (*compiler.command, *flags, "-include", str(SHIM / "prelude.h"), "-c", "-o", str(target), "-")
+            _run(command, text, self.source.text)
+            _run((*_link_command(compiler), "-o", str(product), str(target)), None, self.source.text)
+            return self.cache.put(key, SUFFIX, product.read_bytes())
+
+
+def _link_command(compiler: Compiler) -> tuple[str, ...]:
+    """Links one object; its only undefined names are libm's, which the process has loaded."""
+    if compiler.linker and compiler.linker[-1] == "ld.lld":
+        return (*compiler.linker, "-shared")
+    undefined = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
+    return (*(compiler.linker or compiler.command), "-shared", "-nostdlib", *undefined)
