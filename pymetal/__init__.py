@@ -1,0 +1,113 @@
+"""pymetal: elementwise PyTorch operators written in Python, as readable Metal that runs.
+
+A typed Python function goes through one stage after the other, each with its own value::
+
+    function -> Source -> ir.Function -> Checked -> Metal text -> running kernel | patch
+                frontend/source  lower     verify    codegen/      runtime/     codegen/upstream/
+
+Imports go one way, from the last stages to the first; `tests/test_imports.py` holds the order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pymetal.dtypes import (
+    Complex,
+    ComplexOf,
+    Floating,
+    Integral,
+    OpMath,
+    RealOf,
+    Signed,
+    T,
+    Unsigned,
+    bfloat16,
+    bool_,
+    complex32,
+    complex64,
+    float16,
+    float32,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from pymetal.errors import (
+    CallError,
+    DeviceError,
+    FunctorSyntaxError,
+    FunctorTypeError,
+    MetalSyntaxError,
+    PyMetalError,
+    SourceError,
+    ToolchainError,
+)
+from pymetal.facts import is_bool, is_complex, is_floating, is_integral, is_signed
+from pymetal.files import emit
+from pymetal.functor import Functor, binary, ternary, unary
+from pymetal.intrinsics import metal
+
+if TYPE_CHECKING:
+    from pymetal.runtime import host
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CallError",
+    "Complex",
+    "ComplexOf",
+    "DeviceError",
+    "Floating",
+    "Functor",
+    "FunctorSyntaxError",
+    "FunctorTypeError",
+    "Integral",
+    "MetalSyntaxError",
+    "OpMath",
+    "PyMetalError",
+    "RealOf",
+    "Signed",
+    "SourceError",
+    "T",
+    "ToolchainError",
+    "Unsigned",
+    "bfloat16",
+    "binary",
+    "bool_",
+    "complex32",
+    "complex64",
+    "emit",
+    "float16",
+    "float32",
+    "host",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_bool",
+    "is_complex",
+    "is_floating",
+    "is_integral",
+    "is_signed",
+    "metal",
+    "ternary",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "unary",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # The host device is not needed to write functors, nor on MPS tensors.
+    if name == "host":
+        from pymetal.runtime import host
+
+        return host
+    raise AttributeError(f"module 'pymetal' has no attribute {name!r}")

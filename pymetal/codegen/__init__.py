@@ -1,0 +1,1 @@
+"""From checked IR to Metal text: expressions, functors, registrations, whole files, launch kernels."""

@@ -1,0 +1,67 @@
+"""Checked functors become a whole `.metal` file: includes, functors, the helper macros they use, registrations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pymetal import ir
+from pymetal.arity import Arity
+from pymetal.codegen.metal import FunctorText
+from pymetal.codegen.registrations import Helper, definition, lines, registrations
+from pymetal.ir import Call, Checked, Op
+
+# Brings the launch kernels and REGISTER macros.
+_INDEXING = "c10/metal/indexing.h"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One functor of a file."""
+
+    checked: Checked
+    arity: Arity
+    opmath: bool
+    text: FunctorText
+
+
+def headers(checked: Checked) -> set[str]:
+    """The c10 headers that the functor's text needs for itself."""
+    return {"c10/metal/utils.h", *(op.header for op in operators(checked) if op.header is not None)}
+
+
+def operators(checked: Checked) -> set[Op]:
+    """The rows of the operator table that a functor uses."""
+    bodies = [overload.function.body for overload in checked.overloads]
+    return {expr.op for body in bodies for expr in ir.expressions(body) if isinstance(expr, Call)}
+
+
+def registration_lines(entry: Entry) -> tuple[list[str], list[Helper]]:
+    """The registrations of one functor, and the helper macros among them."""
+    calls = registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath)
+    return lines(calls, entry.arity)
+
+
+def metal_file(entries: Sequence[Entry]) -> str:
+    """The text of a file with `entries`: self-contained, ASCII, the same bytes for the same input."""
+    wanted = {_INDEXING}.union(*(headers(e.checked) for e in entries))
+    includes = "".join(f"#include <{h}>\n" for h in sorted(wanted))
+    blocks = [registration_lines(e) for e in entries]
+    helpers = dict.fromkeys(h for _, used in blocks for h in used)
+    parts = [
+        f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n",
+        *(e.text.source for e in entries),
+        *(definition(h) for h in helpers),
+        *("".join(f"{line}\n" for line in block) for block, _ in blocks),
+    ]
+    return "\n".join(parts)
+
+
+def required_release(entries: Iterable[Entry]) -> tuple[tuple[int, int], str]:
+    """The first torch release whose headers have everything that `entries` use, and what needs it."""
+    needs = [((2, 8), "c10/metal")]
+    for entry in entries:
+        calls = registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath)
+        needs += [(c.macro.since, c.macro.name) for c in calls if c.macro is not entry.arity.castout]
+        needs += [(op.since, op.name) for op in operators(entry.checked)]
+    return max(needs)

@@ -1,0 +1,72 @@
+"""Names of the Python text that Metal would read as something else are given a trailing underscore."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+# C++14 keywords and alternative tokens, Metal's additions to them, Metal's types, and macros of <metal_stdlib>.
+RESERVED = frozenset(
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl
+    const const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit
+    export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
+    nullptr operator or or_eq private protected public register reinterpret_cast return short signed sizeof
+    static static_assert static_cast struct switch template this thread_local throw true try typedef typeid
+    typename union unsigned using virtual void volatile wchar_t while xor xor_eq kernel vertex fragment mesh
+    object device constant thread threadgroup threadgroup_imageblock ray_data object_data visible stitchable
+    intersection patch_control_point half bfloat uchar ushort uint ulong size_t ptrdiff_t int8_t int16_t
+    int32_t int64_t uint8_t uint16_t uint32_t uint64_t sampler texture1d texture2d texture3d texturecube
+    buffer atomic_int atomic_uint atomic_bool atomic_float INFINITY NAN HUGE_VALF HUGE_VALH MAXFLOAT MAXHALF
+    FLT_MAX FLT_MIN FLT_EPSILON HALF_MAX HALF_MIN HALF_EPSILON INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN
+    ULONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX CHAR_MAX CHAR_MIN CHAR_BIT SCHAR_MAX SCHAR_MIN UCHAR_MAX M_PI_F
+    M_PI_H M_E_F M_LN2_F M_LN10_F M_LOG2E_F M_LOG10E_F M_SQRT2_F M_SQRT1_2_F M_PI_2_F M_PI_4_F M_1_PI_F
+    M_2_PI_F M_2_SQRTPI_F FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL NULL I assert metal c10 precise
+    fast std T params C10_METAL_CONSTEXPR ILP_PER_THREAD IF_CONSTEXPR
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+_VECTORS = frozenset(
+    f"{scalar}{size}"
+    for scalar in (
+        "float",
+        "half",
+        "bfloat",
+        "int",
+        "uint",
+        "short",
+        "ushort",
+        "char",
+        "uchar",
+        "long",
+        "ulong",
+        "bool",
+    )
+    for size in (2, 3, 4, "2x2", "2x3", "2x4", "3x2", "3x3", "3x4", "4x2", "4x3", "4x4")
+)
+
+
+def to_ascii(text: str) -> str:
+    """`text` in ASCII, as `torch.mps.compile_shader` requires: accents go, other characters become `?`."""
+    plain = unicodedata.normalize("NFKD", text)
+    return "".join(c if ord(c) < 128 else "?" for c in plain if not unicodedata.combining(c))
+
+
+def identifier(name: str) -> str:
+    """`name` as a Metal identifier: non-ASCII characters are spelled by code point."""
+    return "".join(c if ord(c) < 128 else f"u{ord(c):04x}" for c in name)
+
+
+def rename(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """A Metal name for each of `names`: distinct, not reserved and not one of `taken`."""
+    used = set(taken)
+    result: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        metal = identifier(name)
+        # Identifiers with a double underscore belong to the C++ implementation.
+        metal = metal.replace("__", "_u_")
+        while metal in RESERVED or metal in _VECTORS or metal in used:
+            metal += "_"
+            metal = metal.replace("__", "_u_")
+        used.add(metal)
+        result[name] = metal
+    return result

@@ -1,0 +1,235 @@
+"""The element types: their names in Python, torch and Metal, and which of them belong together."""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from pymetal.errors import PyMetalError, nearest
+
+
+class Kind(enum.Enum):
+    """What sort of number a dtype holds. The order is torch's promotion order."""
+
+    BOOL = "bool"
+    UNSIGNED = "unsigned"
+    SIGNED = "signed"
+    FLOATING = "floating"
+    COMPLEX = "complex"
+
+
+INTEGRAL = frozenset({Kind.BOOL, Kind.UNSIGNED, Kind.SIGNED})
+REAL = INTEGRAL | {Kind.FLOATING}
+NUMERIC = frozenset(Kind) - {Kind.BOOL}
+ANY = frozenset(Kind)
+
+
+@dataclass(frozen=True)
+class DType:
+    """One element type. Calling it casts, both inside a functor's body and on a tensor."""
+
+    name: str  # pymetal's and torch's name, but for `bool_`
+    metal: str  # as Metal and the REGISTER macros spell it; "" where Metal has no such type
+    kind: Kind
+    bits: int
+
+    # Two dtypes are equal if their names are; the generated hash would mix four fields on every look-up.
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def torch(self) -> torch.dtype:
+        """The torch dtype of this element type."""
+        dtype: torch.dtype = getattr(torch, self.name.rstrip("_"))
+        return dtype
+
+    def __call__(self, value: Any) -> Any:
+        """`value` converted to this type, so that an undecorated body also runs on tensors."""
+        return torch.as_tensor(value).to(self.torch)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"pymetal.{self.name}"
+
+
+float32 = DType("float32", "float", Kind.FLOATING, 32)
+float16 = DType("float16", "half", Kind.FLOATING, 16)
+bfloat16 = DType("bfloat16", "bfloat", Kind.FLOATING, 16)
+int64 = DType("int64", "long", Kind.SIGNED, 64)
+int32 = DType("int32", "int", Kind.SIGNED, 32)
+int16 = DType("int16", "short", Kind.SIGNED, 16)
+uint8 = DType("uint8", "uchar", Kind.UNSIGNED, 8)
+int8 = DType("int8", "char", Kind.SIGNED, 8)
+bool_ = DType("bool_", "bool", Kind.BOOL, 8)
+complex64 = DType("complex64", "float2", Kind.COMPLEX, 64)
+complex32 = DType("complex32", "half2", Kind.COMPLEX, 32)
+uint64 = DType("uint64", "ulong", Kind.UNSIGNED, 64)
+uint32 = DType("uint32", "uint", Kind.UNSIGNED, 32)
+uint16 = DType("uint16", "ushort", Kind.UNSIGNED, 16)
+
+# Known to the reference only: Metal has no double.
+float64 = DType("float64", "", Kind.FLOATING, 64)
+complex128 = DType("complex128", "", Kind.COMPLEX, 128)
+
+# In the order in which upstream's helper macros list them; registrations are printed in this order.
+ALL: tuple[DType, ...] = (
+    float32, float16, bfloat16, int64, int32, int16, uint8, int8, bool_, complex64, complex32, uint64, uint32, uint16,
+)  # fmt: skip
+BY_NAME = {d.name: d for d in ALL}
+BY_METAL = {d.metal: d for d in ALL}
+_BY_TORCH = {d.torch: d for d in (*ALL, float64, complex128)}
+
+# The words of `dtypes=`. uint16, uint32 and uint64 take part only when named one by one: torch itself has few
+# operators for them.
+WORDS: dict[str, tuple[DType, ...]] = {
+    "floating": (float32, float16, bfloat16),
+    "integral": (int64, int32, int16, uint8, int8),
+    "bool": (bool_,),
+    "complex": (complex64, complex32),
+}
+
+_COMPLEX_OF = {
+    "float16": complex32, "float32": complex64, "bfloat16": complex64, "float64": complex128,
+}  # fmt: skip
+_REAL_OF = {"complex32": float16, "complex64": float32, "complex128": float64}
+# c10::metal::opmath_t; half2 widens from torch 2.13 on. 8- and 16-bit integers widen to int.
+_OPMATH = {
+    "float16": float32,
+    "bfloat16": float32,
+    "complex32": complex64,
+    "int16": int32,
+    "int8": int32,
+    "uint8": int32,
+}
+
+
+def from_torch(dtype: torch.dtype) -> DType | None:
+    """The element type of a torch dtype, or None if there is none (quantised and 8-bit floats)."""
+    return _BY_TORCH.get(dtype)
+
+
+def complex_of(dtype: DType) -> DType | None:
+    """The complex type with parts of `dtype` (bfloat16 widens to complex64, as in torch); a complex type is its own."""
+    return dtype if dtype.kind is Kind.COMPLEX else _COMPLEX_OF.get(dtype.name)
+
+
+def real_of(dtype: DType) -> DType:
+    """The type of the parts of a complex type; every other type is its own."""
+    return _REAL_OF.get(dtype.name, dtype)
+
+
+def opmath(dtype: DType) -> DType:
+    """The type in which `c10::metal::opmath_t` computes for `dtype`."""
+    return _OPMATH.get(dtype.name, dtype)
+
+
+@functools.cache
+def promote(a: DType, b: DType) -> DType | None:
+    """`torch.promote_types`, or None where torch has no common type (uint64 with a signed type)."""
+    try:
+        return from_torch(torch.promote_types(a.torch, b.torch))
+    except RuntimeError:
+        return None
+
+
+def ordered(dtypes: Iterable[DType]) -> tuple[DType, ...]:
+    """`dtypes` without repetition, in the order of :data:`ALL`."""
+    chosen = set(dtypes)
+    return tuple(d for d in ALL if d in chosen)
+
+
+def parse_dtypes(spec: object) -> tuple[DType, ...]:
+    """The dtypes named by a ``dtypes=`` argument: torch dtypes, pymetal dtypes, words of :data:`WORDS`, or several.
+
+    Raises:
+        PyMetalError: an entry is none of these, or there is none at all.
+    """
+    entries = spec if isinstance(spec, (tuple, list, set, frozenset)) else (spec,)
+    chosen: list[DType] = []
+    for entry in entries:
+        if isinstance(entry, str) and entry in WORDS:
+            chosen.extend(WORDS[entry])
+        elif isinstance(entry, DType) and entry in ALL:
+            chosen.append(entry)
+        elif isinstance(entry, torch.dtype) and (found := from_torch(entry)) in ALL:
+            assert found is not None
+            chosen.append(found)
+        else:
+            words = ", ".join(f'"{w}"' for w in WORDS)
+            near = nearest(str(entry), [*WORDS, *BY_NAME])
+            raise PyMetalError(
+                f"dtypes= does not take {entry!r}" + (f"; did you mean {near!r}?" if near else ""),
+                hint=f"Allowed: {words}, or dtypes that Metal has: {', '.join(d.name for d in ALL)}.",
+            )
+    if not chosen:
+        raise PyMetalError("dtypes= is empty: a functor needs at least one element type")
+    return ordered(chosen)
+
+
+class TypeVariable:
+    """A name that stands for the element type of a functor's tensors; its kinds say which dtypes it admits."""
+
+    def __init__(self, name: str, kinds: frozenset[Kind]) -> None:
+        self.name = name
+        self.kinds = kinds
+
+    def __call__(self, value: Any) -> Any:
+        """In a body `T(x)` casts to the element type; on tensors, outside one, there is nothing to cast to."""
+        return value
+
+    def __repr__(self) -> str:
+        return f"pymetal.{self.name}"
+
+
+class TypeFunction:
+    """`ComplexOf`, `RealOf`, `OpMath`: a type made from the element type by subscription, as in ``ComplexOf[T]``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getitem__(self, item: Any) -> Any:
+        return TypeApplication(self, item)
+
+    def __repr__(self) -> str:
+        return f"pymetal.{self.name}"
+
+
+@dataclass(frozen=True)
+class TypeApplication:
+    """A `TypeFunction` with its argument, for annotations that Python evaluates."""
+
+    function: TypeFunction
+    argument: Any
+
+    def __call__(self, value: Any) -> Any:
+        return value
+
+
+if TYPE_CHECKING:
+    # Annotations only: to a type checker a functor's parameters are dynamic, as torch tensors' elements are.
+    T = Any
+    Floating = Any
+    Integral = Any
+    Signed = Any
+    Unsigned = Any
+    Complex = Any
+    ComplexOf: Any
+    RealOf: Any
+    OpMath: Any
+else:
+    T = TypeVariable("T", ANY)
+    Floating = TypeVariable("Floating", frozenset({Kind.FLOATING}))
+    Integral = TypeVariable("Integral", INTEGRAL)
+    Signed = TypeVariable("Signed", frozenset({Kind.SIGNED}))
+    Unsigned = TypeVariable("Unsigned", frozenset({Kind.UNSIGNED}))
+    Complex = TypeVariable("Complex", frozenset({Kind.COMPLEX}))
+    ComplexOf = TypeFunction("ComplexOf")
+    RealOf = TypeFunction("RealOf")
+    OpMath = TypeFunction("OpMath")

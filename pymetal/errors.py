@@ -1,0 +1,83 @@
+"""What goes wrong, as exceptions that say where and what to do.
+
+Every error a user can cause is a :class:`PyMetalError`. The subclasses are split by remedy: change the functor's
+text, change the call, install a compiler. Each is also the built-in exception that fits, so ``except TypeError`` works.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Span:
+    """A place in a user's Python file. Lines count from 1, columns from 0, as in :mod:`ast`."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str  # the whole source line `line`, without its newline
+
+    def caret(self) -> str:
+        """The source line with the span underlined; columns are in characters, tabs are kept so that carets align."""
+        end = self.end_column if self.end_line == self.line else len(self.text)
+        width = max(1, min(end, len(self.text)) - self.column)
+        pad = "".join("\t" if c == "\t" else " " for c in self.text[: self.column])
+        return f"    {self.text}\n    {pad}{'^' * width}"
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column + 1}"
+
+
+class PyMetalError(Exception):
+    """Base of every error that pymetal raises on purpose."""
+
+    def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+
+    def __str__(self) -> str:
+        parts = [f"{self.span}: {self.message}", self.span.caret()] if self.span else [self.message]
+        if self.hint:
+            parts.append(f"    {self.hint}" if self.span else self.hint)
+        return "\n".join(parts)
+
+
+class FunctorSyntaxError(PyMetalError, SyntaxError):
+    """The functor's text uses a construct, name or shape that cannot become Metal."""
+
+
+class FunctorTypeError(PyMetalError, TypeError):
+    """The functor's text does not type-check for one of its element types."""
+
+
+class CallError(PyMetalError, TypeError):
+    """A functor or kernel was called with arguments it cannot take."""
+
+
+class SourceError(PyMetalError, TypeError):
+    """The thing decorated is not a Python function whose source can be read."""
+
+
+class MetalSyntaxError(PyMetalError, SyntaxError):
+    """Metal text does not compile; raised where ``torch.mps.compile_shader`` raises ``SyntaxError``."""
+
+
+class DeviceError(PyMetalError, RuntimeError):
+    """A device is missing, or cannot do what was asked of it."""
+
+
+class ToolchainError(DeviceError):
+    """The host device has no C++ compiler it can use."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, or None if nothing is close."""
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None

@@ -1,0 +1,1 @@
+"""From a Python function to checked IR: read it, resolve its names, type it, verify it."""

@@ -1,0 +1,88 @@
+"""What a name or a dotted name in a functor's text stands for, found through the function's globals and closure."""
+
+from __future__ import annotations
+
+import ast
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+from pymetal import ops
+from pymetal.errors import nearest
+from pymetal.frontend.refusals import refusal
+from pymetal.frontend.source import Source
+
+# Python's own functions by identity, so that `from math import exp as e` is found as well.
+_MATH: dict[Callable[..., Any], str] = {
+    getattr(math, alias.removeprefix("math.")): alias
+    for alias in ops.BY_ALIAS
+    if alias.startswith("math.") and hasattr(math, alias.removeprefix("math."))
+}
+
+
+def static_value(source: Source, node: ast.expr) -> Any:
+    """The Python object that a name or dotted name stands for.
+
+    Raises:
+        FunctorSyntaxError: there is none; the nearest known name is suggested.
+    """
+    match node:
+        case ast.Name(id=name):
+            try:
+                return source.names(name)
+            except KeyError:
+                near = nearest(name, source.known_names())
+                raise refusal(
+                    "unknown-name", source.span(node), name=name,
+                    near=f"; did you mean {near!r}?" if near else "",
+                    way="Names are found in the function, around it and in its module, when it is decorated.",
+                ) from None  # fmt: skip
+        case ast.Attribute(value=ast.Name() | ast.Attribute() as base, attr=name):
+            owner = static_value(source, base)
+            if isinstance(owner, types.ModuleType) or hasattr(owner, "__pymetal_namespace__"):
+                try:
+                    return getattr(owner, name)
+                except AttributeError:
+                    near = nearest(name, dir(owner))
+                    module = ast.unparse(base)
+                    raise refusal(
+                        "unknown-attribute", source.span(node), module=module, name=name,
+                        near=f"; did you mean {module}.{near}?" if near else "",
+                        way="The operator table lists what pymetal.metal has.",
+                    ) from None  # fmt: skip
+            raise refusal("not-a-value", source.span(base), name=ast.unparse(base), what=describe(owner))
+        case _:
+            raise AssertionError(f"not a dotted name: {ast.dump(node)}")
+
+
+def is_dotted(node: ast.expr) -> bool:
+    """True for `a`, `a.b`, `a.b.c`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def root(node: ast.expr) -> str:
+    """The first part of a dotted name."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    assert isinstance(node, ast.Name)
+    return node.id
+
+
+def math_alias(value: object) -> str | None:
+    """The alias, such as ``math.exp``, of a function of Python's math module that has a row."""
+    return _MATH.get(value) if isinstance(value, types.BuiltinFunctionType) else None
+
+
+def describe(value: object) -> str:
+    """What kind of Python object `value` is, for a message."""
+    if isinstance(value, types.ModuleType):
+        return f"the module {value.__name__}"
+    if isinstance(value, types.FunctionType):
+        return "a Python function"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

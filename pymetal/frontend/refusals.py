@@ -1,0 +1,188 @@
+"""One row per refusal: its number, what it says, and the way out.
+
+Numbers never change their meaning; a new refusal takes the next free one. Messages are templates that the place which
+refuses fills in.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from pymetal.errors import FunctorSyntaxError, FunctorTypeError, PyMetalError, Span
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A kind of text that cannot become Metal."""
+
+    number: int
+    message: str
+    hint: str
+    error: type[PyMetalError] = FunctorSyntaxError
+
+    @property
+    def code(self) -> str:
+        """The number as it is shown and searched for."""
+        return f"PM{self.number:03d}"
+
+
+def _type(number: int, message: str, hint: str) -> Refusal:
+    return Refusal(number, message, hint, FunctorTypeError)
+
+
+REFUSALS: dict[str, Refusal] = {
+    # signatures
+    "missing-annotation": Refusal(1, "parameter {name!r} of {functor} has no annotation", "Write `{name}: T`."),
+    "missing-result": Refusal(2, "{functor} has no result annotation", "Write `-> T`, or `-> bool` for a test."),
+    "parameter-count": _type(
+        3, "@pymetal.{arity} takes a function of {wanted} tensor parameter(s), and {functor} has {found}",
+        "Tensors are the parameters before `*`; scalars come after it. For another number of tensors use {others}.",
+    ),
+    "variadic": Refusal(4, "{functor} takes {what}: a kernel has a fixed number of arguments", "Name each parameter."),
+    "tensor-default": Refusal(
+        5, "tensor parameter {name!r} has a default",
+        "Only scalar parameters have defaults. Put it after `*`: `*, {name}: T = ...`.",
+    ),
+    "annotation": Refusal(
+        6, "{found} is not a type that pymetal knows{near}",
+        "Allowed: T, Floating, Integral, Signed, Unsigned, Complex, bool, float, pymetal dtypes, ComplexOf[T], "
+        "RealOf[T], OpMath[T].",
+    ),
+    "mixed-elements": _type(
+        7, "{name!r} is {found} where {first!r} is {wanted}: the tensors of a functor share one element type",
+        "Give every tensor parameter the same annotation.",
+    ),
+    "no-dtypes": _type(
+        8, "{annotation} admits none of the dtypes of dtypes=({dtypes})", "Change the annotation or dtypes=."
+    ),
+    "scalar-default": _type(9, "default {value!r} of {name!r} is not a number", "Scalar parameters are numbers."),
+    "result-type": _type(
+        10, "promotion={promotion!r} gives a result of type {wanted}{at}, and the annotation says {found}",
+        "Make them agree: {way}.",
+    ),
+    # names
+    "unknown-name": Refusal(11, "{name!r} is not defined{near}", "{way}"),
+    "unknown-attribute": Refusal(12, "{module} has no {name!r}{near}", "{way}"),
+    "not-a-value": _type(
+        13, "{name!r} is {what}, which has no value in a functor",
+        "A body reaches numbers, dtypes, metal.*, math.* and @pymetal.func functions.",
+    ),
+    "unset": Refusal(
+        14, "{name!r} may not be set here: it is assigned on some paths only",
+        "Assign it before the branch, or on every path.",
+    ),
+    "not-callable": Refusal(
+        15, "{name!r} is {what}, which cannot be called in a functor",
+        "Callable are metal.*, math.*, dtypes (as casts) and @pymetal.func functions.",
+    ),
+    "undecorated": Refusal(
+        16, "{name!r} is a plain Python function, which has no Metal text", "Decorate it with @pymetal.func."
+    ),
+    # calls
+    "argument-count": _type(17, "{name} takes {wanted} argument(s), and {found} came", "{way}"),
+    "keyword-argument": Refusal(18, "{name} takes no keyword arguments in a functor", "Pass {keyword!r} by position."),
+    "starred": Refusal(19, "arguments cannot be unpacked with `*` in a functor", "Write them one by one."),
+    "int-cast": _type(
+        20, "int() has no size in Metal", "Write pymetal.int32(x) or pymetal.int64(x), or T(x) for the element type."
+    ),
+    # types
+    "operand-kind": _type(21, "{op} is not defined for {type} operands{at}", "{way}"),
+    "no-common-type": _type(
+        22, "{a} and {b} have no common type{at}", "Convert one of them: float(x), T(x), pymetal.int64(x)."
+    ),
+    "not-bool": _type(
+        23, "{what} takes bool operands, and this one is {type}", "Write a comparison, such as `x != 0`."
+    ),
+    "return-type": _type(
+        24, "this returns {found} where the result is {wanted}{at}",
+        "Convert it with {wanted}(...), or use promotion=\"int_to_float\" or dtypes=\"floating\".",
+    ),
+    "assign-type": _type(
+        25, "{name!r} is {wanted} and cannot take a value of type {found}{at}",
+        "Convert the value, or use another name for it.",
+    ),
+    "does-not-fit": _type(26, "{value} does not fit {dtype}", "Narrow dtypes=, or convert the other operand first."),
+    # statements
+    "missing-return": Refusal(27, "{functor} can end without a `return`", "Return a value on every path."),
+    "bare-return": Refusal(28, "`return` without a value", "Return the result of the functor."),
+    "unreachable": Refusal(29, "this statement is never reached", "Remove it."),
+    "target": Refusal(30, "cannot assign to {what} in a functor", "Assign to plain names, one at a time."),
+    "statement": Refusal(31, "{what} cannot become Metal", "{way}"),
+    "expression": Refusal(32, "{what} cannot become Metal", "{way}"),
+    "constant": Refusal(33, "{what} is not a value that Metal computes with", "Use numbers, True or False."),
+    "operator": Refusal(34, "operator `{symbol}` cannot become Metal", "{way}"),
+    "complex-number": Refusal(35, "complex numbers cannot be used here yet", "Use real dtypes."),
+    "empty-body": Refusal(36, "{functor} has no body", "Return a value."),
+    "nested-function": Refusal(37, "a function cannot be defined inside a functor", "Define it outside."),
+    "metal-keyword": Refusal(38, "{name!r} cannot name a functor: Metal reserves it", "Choose another name."),
+}  # fmt: skip
+
+_LOOP = "Loops over data have no elementwise meaning; write out the iterations."
+_COLLECTION = "A functor computes with numbers. Name each of them."
+_NO_EFFECT = "A functor computes one value from its arguments and has no other effect."
+
+# What each class of Python's ast is called, and what to write instead. A class that is neither here nor handled is
+# refused under its own name: nothing is ever dropped.
+CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.AsyncFor: ("an `async for` loop", _NO_EFFECT),
+    ast.AsyncFunctionDef: ("an `async def`", _NO_EFFECT),
+    ast.AsyncWith: ("an `async with` block", _NO_EFFECT),
+    ast.Await: ("`await`", _NO_EFFECT),
+    ast.Assert: ("`assert`", "Check arguments where the functor is called."),
+    ast.Break: ("`break`", _LOOP),
+    ast.ClassDef: ("a class definition", _NO_EFFECT),
+    ast.Continue: ("`continue`", _LOOP),
+    ast.Delete: ("`del`", "Leave the name alone; it ends with the functor."),
+    ast.Dict: ("a dict", _COLLECTION),
+    ast.DictComp: ("a dict comprehension", _COLLECTION),
+    ast.For: ("a `for` loop", _LOOP),
+    ast.FormattedValue: ("an f-string", _COLLECTION),
+    ast.FunctionDef: ("a nested function", "Define it outside."),
+    ast.GeneratorExp: ("a generator expression", _COLLECTION),
+    ast.Global: ("`global`", _NO_EFFECT),
+    ast.Import: ("`import`", "Import at the top of the module."),
+    ast.ImportFrom: ("`import`", "Import at the top of the module."),
+    ast.JoinedStr: ("an f-string", _COLLECTION),
+    ast.Lambda: ("a lambda", "Write the expression itself."),
+    ast.List: ("a list", _COLLECTION),
+    ast.ListComp: ("a list comprehension", _COLLECTION),
+    ast.Match: ("`match`", "Write `if` / `elif` / `else`."),
+    ast.NamedExpr: ("`:=`", "Assign on a line of its own."),
+    ast.Nonlocal: ("`nonlocal`", _NO_EFFECT),
+    ast.Raise: ("`raise`", "Return NaN, or check arguments where the functor is called."),
+    ast.Set: ("a set", _COLLECTION),
+    ast.SetComp: ("a set comprehension", _COLLECTION),
+    ast.Slice: ("a slice", _COLLECTION),
+    ast.Starred: ("`*` unpacking", _COLLECTION),
+    ast.Subscript: ("subscription", "A functor sees one element of each tensor, as a number."),
+    ast.Try: ("`try`", "Nothing can be raised in a functor. Test the values instead."),
+    ast.Tuple: ("a tuple", _COLLECTION),
+    ast.While: ("a `while` loop", _LOOP),
+    ast.With: ("a `with` block", _NO_EFFECT),
+    ast.Yield: ("`yield`", "Use `return`."),
+    ast.YieldFrom: ("`yield from`", "Use `return`."),
+}
+
+SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+    ast.UAdd: "+", ast.USub: "-", ast.Not: "not", ast.Invert: "~", ast.And: "and", ast.Or: "or",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+def refusal(slug: str, span: Span | None, **fields: object) -> PyMetalError:
+    """The error of row `slug`, its templates filled in."""
+    row = REFUSALS[slug]
+    message = f"{row.code}: {row.message.format(**fields)}"
+    return row.error(message, span, row.hint.format(**fields) or None)
+
+
+def construct(node: ast.AST) -> tuple[str, str]:
+    """What `node` is called and the way out."""
+    for class_ in type(node).__mro__:
+        if class_ in CONSTRUCTS:
+            return CONSTRUCTS[class_]
+    return f"`{type(node).__name__}`", "Use assignments, `if`, `return`, arithmetic, comparisons and calls."

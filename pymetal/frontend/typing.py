@@ -1,0 +1,92 @@
+"""Typing rules: what type two operands meet in, and when one type stands for another.
+
+A symbolic type is a function from the element dtype to a dtype. Rules are applied at every dtype of the domain with
+torch's own promotion table, and the answer is the symbolic type that agrees everywhere; where none does, there is
+no answer, and the caller asks the user for a cast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pymetal import dtypes, ir
+from pymetal.dtypes import DType, Kind
+from pymetal.ir import Number, Type, Weak
+
+_ORDER = (Number.INT, Number.FLOAT, Number.COMPLEX)
+
+
+@dataclass(frozen=True)
+class Typing:
+    """The rules for one group of dtypes."""
+
+    domain: tuple[DType, ...]
+
+    def at(self, type_: Type) -> tuple[DType | None, ...]:
+        """What `type_` is at each dtype of the domain."""
+        return tuple(ir.resolve(type_, d) for d in self.domain)
+
+    def same(self, a: Type, b: Type) -> bool:
+        """True if the two types agree at every dtype of the domain, neither of them a Python number's."""
+        if a == b:
+            return True
+        if isinstance(a, Weak) or isinstance(b, Weak):
+            return False
+        return self.at(a) == self.at(b)
+
+    def kinds(self, type_: Type) -> frozenset[Kind]:
+        """The kinds of `type_` over the domain."""
+        return frozenset(d.kind for d in self.at(type_) if d is not None)
+
+    def join(self, a: Type, b: Type) -> Type | None:
+        """The type in which values of `a` and `b` meet, as `torch.promote_types` has it; None if it is not one type."""
+        if a == b:
+            return a
+        if isinstance(a, Weak) and isinstance(b, Weak):
+            return max(a, b, key=lambda t: _ORDER.index(t.number))
+        if isinstance(a, Weak):
+            return self._agree([weak_join(a.number, d) for d in self.at(b)], (b,))
+        if isinstance(b, Weak):
+            return self._agree([weak_join(b.number, d) for d in self.at(a)], (a,))
+        pairs = zip(self.at(a), self.at(b), strict=True)
+        return self._agree([dtypes.promote(x, y) if x and y else None for x, y in pairs], (a, b))
+
+    def floating(self, type_: Type) -> Type | None:
+        """`type_` with integers and bools replaced by float32, as torch's maths functions do."""
+        return self.map(type_, lambda d: dtypes.float32 if d.kind in dtypes.INTEGRAL else d)
+
+    def compute(self, type_: Type) -> Type | None:
+        """The type in which a maths function of `type_` is computed: float where `type_` is half or bfloat."""
+        return self.map(type_, lambda d: dtypes.float32 if d.kind in dtypes.INTEGRAL else dtypes.opmath(d))
+
+    def map(self, type_: Type, function: Callable[[DType], DType | None]) -> Type | None:
+        """The symbolic type that is `function` of `type_` everywhere, or None."""
+        if isinstance(type_, Weak):
+            dtype = ir.resolve(type_, self.domain[0])
+            mapped = function(dtype) if dtype else None
+            return type_ if mapped == dtype else (ir.Concrete(mapped) if mapped else None)
+        return self._agree([function(d) if d else None for d in self.at(type_)], (type_,))
+
+    def _agree(self, wanted: list[DType | None], operands: tuple[Type, ...]) -> Type | None:
+        if None in wanted:
+            return None
+        var = ir.Var()
+        for candidate in (*operands, var, ir.OpMath(var), ir.RealOf(var), ir.ComplexOf(var)):
+            if list(self.at(candidate)) == wanted:
+                return candidate
+        first = wanted[0]
+        return ir.Concrete(first) if first is not None and all(d == first for d in wanted) else None
+
+
+def weak_join(number: Number, dtype: DType | None) -> DType | None:
+    """What a Python number and a value of `dtype` meet in: torch's rule for wrapped numbers."""
+    if dtype is None:
+        return None
+    match number:
+        case Number.INT:
+            return dtypes.int64 if dtype.kind is Kind.BOOL else dtype
+        case Number.FLOAT:
+            return dtypes.float32 if dtype.kind in dtypes.INTEGRAL else dtype
+        case Number.COMPLEX:
+            return dtypes.complex64 if dtype.kind in dtypes.INTEGRAL else dtypes.complex_of(dtype)

@@ -1,0 +1,66 @@
+"""The functions a body may call: ``metal.exp``, ``metal.precise.exp``, ``metal.fast.exp``, ``metal.c10.log1p``.
+
+Inside a functor they become Metal text. Outside one they are ordinary functions of torch tensors with the same
+meaning, so that the undecorated body of a functor can be run, and debugged, as Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from pymetal import ops
+from pymetal.ir import Op
+from pymetal.terms import TABLE
+
+
+class Intrinsic:
+    """One function of the operator table."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.__name__ = op.name
+
+    def __call__(self, *args: Any) -> torch.Tensor:
+        """The function's meaning on tensors and numbers.
+
+        Args:
+            args: tensors of one shape, or numbers.
+
+        Raises:
+            TypeError: another number of arguments than the function takes.
+        """
+        if len(args) != self.op.arity:
+            raise TypeError(f"{self.op.name} takes {self.op.arity} argument(s), and {len(args)} came")
+        result: torch.Tensor = self.op.torch(*map(torch.as_tensor, args))
+        return result
+
+    def __repr__(self) -> str:
+        return f"<pymetal {self.op.name}>"
+
+
+class Namespace:
+    """The functions of the table whose names start with a prefix."""
+
+    __pymetal_namespace__ = True
+
+    def __init__(self, prefix: str) -> None:
+        self.__name__ = prefix
+        for name, op in TABLE.items():
+            head, _, last = name.rpartition(".")
+            if head == prefix:
+                setattr(self, last, Intrinsic(op))
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached for names that are not there; the annotation tells type checkers that the others are.
+        raise AttributeError(f"{self.__name__} has no function {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<pymetal namespace {self.__name__}>"
+
+
+metal = Namespace("metal")
+for _space in ("precise", "fast", "c10"):
+    setattr(metal, _space, Namespace(f"metal.{_space}"))
+MATH_NAMES = tuple(name for name in ops.BY_ALIAS if name.startswith("math."))

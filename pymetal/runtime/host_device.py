@@ -1,0 +1,39 @@
+"""The host device: the same Metal text, compiled as C++, on CPU tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pymetal.runtime.device import Kernel
+
+
+class HostDevice:
+    """CPU tensors, by a C++ compiler."""
+
+    name = "host"
+
+    def available(self) -> bool:
+        """True if a C++ compiler that can be used is found."""
+        from pymetal.errors import ToolchainError
+        from pymetal.runtime.toolchain import find_compiler
+
+        try:
+            find_compiler()
+        except ToolchainError:
+            return False
+        return True
+
+    def compile(self, source: str) -> Callable[[str], Kernel]:
+        """Compiles a Metal source; see :meth:`pymetal.runtime.device.Device.compile`."""
+        from pymetal.runtime.host import compile_shader
+
+        library = compile_shader(source)
+
+        def kernel(name: str) -> Kernel:
+            found: Kernel = getattr(library, name)
+            return found
+
+        return kernel
+
+
+HOST = HostDevice()
