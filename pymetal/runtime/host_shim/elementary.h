@@ -1,16 +1,19 @@
 // Elementary functions of float for the host device, in a form that clang's loop vectoriser takes.
 //
-// A call of libm keeps the loop around it scalar, some twenty to fifty times slower. Here every function is straight-line
-// code: selects, fused multiply-adds and integer operations on the bits. All compute in double and round to float once, so
-// that overflow, subnormal results and their rounding need no code, and what the arithmetic adds to the half ulp of that
+// A call of libm keeps the loop around it scalar, ten to fifty times slower. Here every function is straight-line code:
+// selects, fused multiply-adds and integer operations on the bits. All compute in double and round to float once, so
+// overflow, subnormal results and their rounding need no code, and what the arithmetic adds to the half ulp of that
 // rounding is at most 2**-8 ulp.
 //
-// Special values are those of C23 Annex F (of powr: IEEE 754). With subnormals flushed (FTZ and DAZ), a subnormal argument
-// is a zero and so is a subnormal result. Where fusion matters it is written, so that results do not depend on
-// -ffp-contract. Without FMA in hardware, __builtin_fma is a call of libm: correct, slow.
+// Largest error in ulp, over all floats (of functions of two arguments: over samples):
+//   TABLE
 //
-// Double division and square root are the slowest instructions there are, so reciprocal and square_root below do without.
-// Literals are integers or powers of two with an f: exact in both types, and unsuffixed ones would be taken for Metal's.
+// Special values are those of C23 Annex F (of powr: IEEE 754). With subnormals flushed (FTZ and DAZ), a subnormal
+// argument is a zero and so is a subnormal result. Where fusion matters it is written, so that results do not depend
+// on -ffp-contract. Without FMA in hardware, __builtin_fma is a call of libm: correct, slow.
+//
+// Double division and square root are the slowest instructions there are: quotient and square_root do without.
+// Literals are integers or floats exact in binary, as an unsuffixed one would be taken for Metal's and get an f.
 // How everything is derived is told in tools/fit_elementary.py.
 #pragma once
 
@@ -91,8 +94,9 @@ constexpr double log2_erfc[] = {
     -0x1.333db7848e6e3p-16L, 0x1.3567b3ab6b174p-20L};
 // End of the generated part.
 
-constexpr double huge = 0x1p1000L, tiny = 0x1p-200L;
+constexpr double huge = 0x1p1000L;
 constexpr float max_float = 0x1.fffffep127f;
+constexpr double infinity = __builtin_huge_val();
 constexpr float infinity_f = __builtin_huge_valf();
 constexpr float nan_f = __builtin_nanf("");
 
@@ -140,14 +144,15 @@ PYMETAL_INLINE double polynomial(const double (&c)[N], double x) {
   return fma(horner<1, 2>(c, x2), x, horner<0, 2>(c, x2));
 }
 
-// 1 / x to 2**-36. x must be finite and not zero.
-PYMETAL_INLINE double reciprocal(double x) {
-  double r = from_bits(reciprocal_seed - bits(x));
-  double h = fma(-x, r, 1);
-  r = fma(r, h, r);
-  r = fma(r, h * h, r);
-  h = fma(-x, r, 1);
-  return fma(r, fma(h, h, h), r);
+// n / d to 2**-36; 0 / 0 is zero. d must be finite, and not zero if n is not. With r nearly 1 / d and h = 1 - d r, the
+// quotient is n r / (1 - h) = n r (1 + h) (1 + h^2) (1 + h^4 + h^8 + ...).
+PYMETAL_INLINE double quotient(double n, double d) {
+  double r = from_bits(reciprocal_seed - bits(d));
+  double h = fma(-d, r, 1), h2 = h * h, h4 = h2 * h2;
+  double q = n * r;
+  q = fma(q, h, q);
+  q = fma(q, h2, q);
+  return fma(q, fma(h4, h4, h4), q);
 }
 
 // One step from r, near 1 / sqrt(x), to the series of r / sqrt(1 - h) up to h^3.
@@ -217,35 +222,46 @@ PYMETAL_INLINE float log_special(float value, float x) {
   return x > 0 && x < infinity_f ? value : special;
 }
 
-// An angle as `count` steps of 1.f / steps_per_turn, and the rest, in turns.
+// An angle as `count` steps of 1 / steps_per_turn, and the rest, in turns.
 struct Angle {
   double rest;
   Bits count;
 };
 
+// The whole steps in so many turns, and the turns they make; less the quarter turn that is added for the cosine.
+struct Steps {
+  double turns;
+  Bits count;
+};
+
+template <int per_turn, bool cosine>
+PYMETAL_INLINE Steps steps(double turns) {
+  double t = fma(cosine ? turns + 0.25f : turns, per_turn, rounder);
+  double whole = (t - rounder) * (1.f / per_turn);
+  return {cosine ? whole - 0.25f : whole, bits(t)};
+}
+
 PYMETAL_INLINE double modulo_one(double x) { return x - __builtin_rint(x); }
 
-// The angle a + 2 pi shift. Each product is exact, and so is each remainder: every piece of 1 / 2 pi that makes whole
-// turns of a vanishes. The sum goes from the largest to the smallest, so that what cancels is exact as well.
-template <int steps_per_turn>
-PYMETAL_INLINE Angle radians(double a, double shift) {
+// The angle a, or a + pi / 2 if `cosine`. Each product is exact, and so is each remainder: every piece of 1 / 2 pi
+// that makes whole turns of a vanishes. The sum goes from the largest to the smallest, so what cancels is exact too.
+template <int steps_per_turn, bool cosine = false>
+PYMETAL_INLINE Angle radians(double a) {
   double f0 = modulo_one(a * turn_pieces[0]);
   double f1 = modulo_one(a * turn_pieces[1]);
   double f2 = modulo_one(a * turn_pieces[2]);
   double f3 = modulo_one(a * turn_pieces[3]);
   double f4 = modulo_one(a * turn_pieces[4]);
-  double sum = f0 + f1 + f2 + f3 + f4 + shift;
-  double t = fma(sum, steps_per_turn, rounder);
-  double steps = fma(t - rounder, 1.f / steps_per_turn, -shift);
-  return {fma(a, turn_pieces[5], f0 - steps + f1 + f2 + f3 + f4), bits(t)};
+  Steps s = steps<steps_per_turn, cosine>(f0 + f1 + f2 + f3 + f4);
+  return {fma(a, turn_pieces[5], f0 - s.turns + f1 + f2 + f3 + f4), s.count};
 }
 
-// The angle pi a + 2 pi shift.
-template <int steps_per_turn>
-PYMETAL_INLINE Angle half_turns(double a, double shift) {
+// The angle pi a, or pi a + pi / 2 if `cosine`.
+template <int steps_per_turn, bool cosine = false>
+PYMETAL_INLINE Angle half_turns(double a) {
   double f = modulo_one(a * 0.5f);
-  double t = fma(f + shift, steps_per_turn, rounder);
-  return {f - fma(t - rounder, 1.f / steps_per_turn, -shift), bits(t)};
+  Steps s = steps<steps_per_turn, cosine>(f);
+  return {f - s.turns, s.count};
 }
 
 // The sine of an angle in half turns.
@@ -259,7 +275,7 @@ PYMETAL_INLINE double tangent(Angle angle) {
   double r = angle.rest;
   double t = r * polynomial(tan_turns, r * r);
   bool odd = angle.count & 1;
-  return (odd ? -1 : t) * reciprocal(odd ? t : 1);
+  return quotient(odd ? -1 : t, odd ? t : 1);
 }
 
 // |x| = (k + f) ln 2: grow and decay are half of 2**k and 2**-k, even and odd are cosh and sinh of f ln 2.
@@ -280,10 +296,8 @@ PYMETAL_INLINE double arcsine(double s, double z) { return s * polynomial(asin_p
 // The angle of (b, a) with a, b >= 0.
 PYMETAL_INLINE double arctangent(float a, float b) {
   bool steep = a > b;
-  // The clamps make 0/0 zero, inf/inf one and 1/inf less than any float.
-  double low = at_most<double>(steep ? b : a, huge);
-  double high = clamp<double>(steep ? a : b, tiny, huge);
-  double q = low * reciprocal(high);
+  // For infinity, a number which makes inf/inf one and any other quotient less than a float can be.
+  double q = quotient(at_most<double>(steep ? b : a, huge), at_most<double>(steep ? a : b, huge));
   double r = q * polynomial(atan_p, q * q);
   return steep ? half_pi - r : r;
 }
@@ -312,23 +326,23 @@ PYMETAL_INLINE float log1p_(float x) {
   return x > -1 && x < infinity_f ? __builtin_copysignf((float)log1p_double(x), x) : special;
 }
 
-PYMETAL_INLINE float sin_(float x) { return times_sign((float)sine(radians<2>(__builtin_fabsf(x), 0)), x); }
-PYMETAL_INLINE float cos_(float x) { return (float)sine(radians<2>(__builtin_fabsf(x), 0.25f)); }
-PYMETAL_INLINE float tan_(float x) { return times_sign((float)tangent(radians<4>(__builtin_fabsf(x), 0)), x); }
+PYMETAL_INLINE float sin_(float x) { return times_sign((float)sine(radians<2>(__builtin_fabsf(x))), x); }
+PYMETAL_INLINE float cos_(float x) { return (float)sine(radians<2, true>(__builtin_fabsf(x))); }
+PYMETAL_INLINE float tan_(float x) { return times_sign((float)tangent(radians<4>(__builtin_fabsf(x))), x); }
 
 PYMETAL_INLINE float sinpi_(float x) {
-  float v = (float)sine(half_turns<2>(__builtin_fabsf(x), 0));
+  float v = (float)sine(half_turns<2>(__builtin_fabsf(x)));
   return v == 0 ? x * 0 : times_sign(v, x);
 }
 
 PYMETAL_INLINE float cospi_(float x) {
-  float v = (float)sine(half_turns<2>(__builtin_fabsf(x), 0.25f));
+  float v = (float)sine(half_turns<2, true>(__builtin_fabsf(x)));
   return v == 0 ? 0 : v;
 }
 
 // For n >= 0, C23 wants +0 at even n and -0 at odd n, +inf at n + 1/2 for even n and -inf for odd n.
 PYMETAL_INLINE float tanpi_(float x) {
-  Angle angle = half_turns<4>(__builtin_fabsf(x), 0);
+  Angle angle = half_turns<4>(__builtin_fabsf(x));
   double pole = angle.count & 2 ? -huge : huge;
   double zero = angle.count & 2 ? -0.f : 0.f;
   double exact = angle.count & 1 ? pole : zero;
@@ -364,7 +378,7 @@ PYMETAL_INLINE float atan2_(float y, float x) {
 
 PYMETAL_INLINE float tanh_(float x) {
   double e = expm1_double(at_most(__builtin_fabsf(x), 10.f) * (2 * log2_of_e));
-  return times_sign((float)(e * reciprocal(e + 2)), x);
+  return times_sign((float)quotient(e, e + 2), x);
 }
 
 PYMETAL_INLINE float sinh_(float x) {
@@ -394,37 +408,33 @@ PYMETAL_INLINE float acosh_(float x) {
 
 PYMETAL_INLINE float atanh_(float x) {
   double a = __builtin_fabsf(x);
-  float v = (float)(0.5f * log1p_double(2 * a * reciprocal(1 - a)));
+  float v = (float)(0.5f * log1p_double(quotient(2 * a, 1 - a)));
   float special = a == 1 ? infinity_f : nan_f;
   return times_sign(a < 1 ? v : special, x);
 }
 
-// a**y for a >= 0 and y finite or NaN. The logarithms of zero and infinity are finite here, so that their product with a
-// zero exponent is zero, and beyond every result.
-PYMETAL_INLINE float power_of(float a, float y) {
+// exp2(y log2(a)); not a number where `undefined`, unless a is zero or infinite.
+PYMETAL_INLINE double power_of(float a, double y, bool undefined) {
   Logarithm l = logarithm(a);
   double log2_a = fma(l.u, polynomial(log2_q, l.u), l.exponent);
-  log2_a = a == 0 ? -huge : log2_a;
-  log2_a = a == infinity_f ? huge : log2_a;
-  return (float)exp2_double(clamp<double>(y * log2_a, -200, 200));
+  log2_a = undefined ? nan_f : log2_a;
+  log2_a = a < infinity_f ? log2_a : a;
+  log2_a = a == 0 ? -infinity : log2_a;
+  return exp2_double(clamp<double>(y * log2_a, -200, 200));
 }
 
 PYMETAL_INLINE float pow_(float x, float y) {
-  // Infinite exponents are replaced by a number that does the same, except that 1 has the power 1.
-  float v = power_of(__builtin_fabsf(x), clamp(y, -max_float, max_float));
-  float half = 0.5f * y;
-  bool integer = __builtin_rintf(y) == y, odd = integer && __builtin_rintf(half) != half;
-  v = odd ? times_sign(v, x) : v;
-  bool invalid = (x < 0 && x > -infinity_f && !integer) || __builtin_isunordered(x, y);
-  v = invalid ? nan_f : v;
-  return x == 1 || y == 0 ? 1 : v;
+  // Beyond 2^40 an exponent is even and does what an infinite one does, but its product with log2(1) is zero.
+  double e = clamp(y, -0x1p40f, 0x1p40f);
+  double t = e + rounder;
+  bool integer = t - rounder == e;
+  double v = power_of(__builtin_fabsf(x), e, x < 0 && !integer);
+  Bits sign = (bits(t) << 63) & bits(x);  // of an odd power of a negative number
+  float r = (float)(integer ? from_bits(bits(v) ^ sign) : v);
+  return x == 1 || y == 0 ? 1 : r;
 }
 
-PYMETAL_INLINE float powr_(float x, float y) {
-  float v = power_of(x, clamp(y, -max_float, max_float));
-  bool zero_times_infinity = (y == 0 && (x == 0 || x == infinity_f)) || (x == 1 && __builtin_fabsf(y) == infinity_f);
-  return x >= 0 && y == y && !zero_times_infinity ? v : nan_f;
-}
+PYMETAL_INLINE float powr_(float x, float y) { return (float)power_of(x, y, x < 0); }
 
 PYMETAL_INLINE float rsqrt_(float x) {
   double a = x;
