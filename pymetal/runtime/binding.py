@@ -70,7 +70,8 @@ def scalar_bytes(value: int | float, is_float: bool, cast: str | None) -> bytes:
 def check_tensor(tensor: torch.Tensor, number: int) -> None:
     """Refuse what is not memory of this device."""
     if not tensor.is_cpu:
-        raise DeviceError(f"Passed {tensor.device.type} tensor to the host device, as argument {number}; it takes CPU tensors")
+        where = tensor.device.type
+        raise DeviceError(f"Passed {where} tensor to the host device, as argument {number}; it takes CPU tensors")
     if tensor.dtype in NOT_ON_DEVICE:
         raise CallError(f"argument {number} is a {tensor.dtype} tensor, a dtype that Metal does not have")
     if tensor.layout != torch.strided:
@@ -85,7 +86,8 @@ def _sequence_bytes(values: Sequence[Any], number: int, cast: str | None) -> byt
     if isinstance(first, torch.Tensor):
         for value in values:
             if not isinstance(value, torch.Tensor):
-                raise DeviceError(f"argument {number}: Unexpected argument types: a tensor and a {type(value).__name__}")
+                kind = type(value).__name__
+                raise DeviceError(f"argument {number}: Unexpected argument types: a tensor and a {kind} in a list")
             check_tensor(value, number)
         return struct.pack(f"<{len(values)}Q", *(value.data_ptr() for value in values))
     if not isinstance(first, int | float):
@@ -93,8 +95,8 @@ def _sequence_bytes(values: Sequence[Any], number: int, cast: str | None) -> byt
     is_float = isinstance(first, float)
     for value in values:
         if not isinstance(value, int | float) or (isinstance(value, float) and not is_float):
-            kind = "floats" if is_float else "ints"
-            raise DeviceError(f"argument {number}: Unexpected argument types: {type(value).__name__} in a list of {kind}")
+            kind, others = type(value).__name__, "floats" if is_float else "ints"
+            raise DeviceError(f"argument {number}: Unexpected argument types: {kind} in a list of {others}")
     return b"".join(scalar_bytes(value, is_float, cast) for value in values)
 
 
@@ -113,12 +115,13 @@ def bind(
     if len(args) != len(slots):
         wanted = ", ".join(slot.name for slot in slots)
         raise CallError(f"kernel {kernel} takes {len(slots)} buffers ({wanted}), not {len(args)} arguments")
-    addresses, owners = [], []
+    addresses: list[int] = []
+    owners: list[object] = []
     for number, (value, slot) in enumerate(zip(args, slots, strict=True)):
         if isinstance(value, torch.Tensor):
             check_tensor(value, number)
             if slot.kind == KIND_REFERENCE:
-                offset = value.storage_offset() * value.element_size()
+                offset = int(value.storage_offset()) * value.element_size()
                 _check_room(slot, value.untyped_storage().nbytes() - offset, kernel, f"a {value.dtype} tensor")
             addresses.append(value.data_ptr())
             continue
@@ -143,5 +146,6 @@ def bind(
 def _check_room(slot: Slot, available: int, kernel: str, what: str) -> None:
     if slot.size > available:
         raise CallError(
-            f"kernel {kernel} reads {slot.size} bytes of {slot.name!r} (buffer {slot.index}), and {what} binds {available}"
+            f"kernel {kernel} reads {slot.size} bytes of {slot.name!r} (buffer {slot.index}), "
+            f"and {what} binds {available}"
         )

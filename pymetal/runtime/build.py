@@ -67,7 +67,8 @@ def _processor() -> str:
 
 def _language_flags(numerics: str) -> tuple[str, ...]:
     return (
-        "-x", "c++", "-std=c++23", "-nostdinc", "-w", "-fno-color-diagnostics", "-fno-caret-diagnostics",
+        "-x", "c++", "-std=c++23", "-nostdinc", "-Wno-everything",
+        "-Werror=missing-variable-declarations", "-fno-elide-type", "-fno-color-diagnostics", "-fno-caret-diagnostics",
         "-ferror-limit=5", "-ftemplate-backtrace-limit=0", "-fno-exceptions", "-fno-rtti", "-fsigned-char",
         "-D__METAL__=1", f"-D__METAL_VERSION__={METAL_VERSION}", "-D__METAL_MACOS__=1", "-D__HAVE_BFLOAT__=1",
         f"-DPYMETAL_HOST_FLUSH={int(numerics == 'apple')}",
@@ -87,9 +88,7 @@ def _code_flags(numerics: str) -> tuple[str, ...]:
 def _run(command: Sequence[str], text: str | None, source: str) -> str:
     """Run the compiler on text; its standard output. A failure is the user's source's."""
     try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, encoding="utf-8", errors="replace", check=False
-        )
+        done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", errors="replace", check=False)
     except OSError as error:
         raise ToolchainError(f"{command[0]} cannot be run: {error}") from error
     if done.returncode != 0:
@@ -109,7 +108,8 @@ class Source:
         if not self.text.isascii():
             bad = next(i for i, c in enumerate(self.text) if not c.isascii())
             line = self.text.count("\n", 0, bad) + 1
-            raise MetalSyntaxError(f"{SOURCE_NAME}:{line}: error: {self.text[bad]!r} is not ASCII, and Metal text has to be")
+            what = f"{self.text[bad]!r} is not ASCII, and Metal text has to be"
+            raise MetalSyntaxError(f"{SOURCE_NAME}:{line}: error: {what}")
         search = [flag for folder in (str(SHIM), *self.include_dirs) for flag in ("-I", folder)]
         command = (*compiler.command, *_language_flags(self.numerics), *search, "-E", "-")
         return _run(command, f'#line 1 "{SOURCE_NAME}"\n{self.text}', self.text)

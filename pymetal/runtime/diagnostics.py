@@ -25,9 +25,19 @@ _WORDS = [
     (re.compile(r"generic address space"), "thread address space"),
     (re.compile(r"static assertion failed due to requirement '[^']*': "), ""),
     (re.compile(r"static assertion failed: "), ""),
-    (re.compile(r"address space 'device'"), "address space device"),
+    (re.compile(r"call to '.*' declared with 'error' attribute: "), ""),
     (re.compile(r"'(?:pymetal_host::)?(?:div|shift)_lhs<(.*?)>'"), r"'\1'"),
-    (re.compile(r"\s*\('[^']*' \(aka '[^']*'\)\)"), ""),
+    (re.compile(r"'pymetal_sig_\d+' "), ""),
+    (re.compile(r" \(aka '[^']*'\)"), ""),
+    (
+        re.compile(r"address of overloaded function ('\w+') cannot be static_cast to type.*"),
+        r"explicit instantiation of \1 does not match the template's parameters",
+    ),
+    (
+        re.compile(r"no previous extern declaration for non-static variable ('\w+')"),
+        r"program scope variable \1 must be in the constant address space",
+    ),
+    (re.compile(r" \[-W[^\]]*\]$"), ""),
 ]
 
 
@@ -42,13 +52,22 @@ def _is_internal(file: str) -> bool:
     return file.startswith((str(SHIM), "<"))
 
 
+def _column(match: re.Match[str], lines: list[str]) -> str:
+    """``:column`` if the compiler's column is one of the user's line: macros and rewriting move columns."""
+    line, column = int(match["line"]), int(match["column"])
+    if match["file"] != SOURCE_NAME or not 0 < line <= len(lines):
+        return ""
+    words = re.findall(r"'(\w+)'", match["text"])
+    return f":{column}" if any(lines[line - 1].startswith(word, column - 1) for word in words) else ""
+
+
 def clean(stderr: str, source: str) -> str:
     """At most a few errors, each at a line of the user's, without the host device's own files."""
     lines = source.splitlines()
     shown: list[str] = []
     matches = [match for match in map(_LINE.match, stderr.splitlines()) if match is not None]
     for number, match in enumerate(matches):
-        if match["kind"] == "note":
+        if match["kind"] == "note" or "identifier 'pymetal_" in match["text"]:
             continue
         where = match
         if _is_internal(match["file"]):
@@ -58,11 +77,15 @@ def clean(stderr: str, source: str) -> str:
                 if not _is_internal(note["file"]):
                     where = note
                     break
-        place = f"{where['file']}:{where['line']}:{where['column']}: " if not _is_internal(where["file"]) else ""
+        place = "" if _is_internal(where["file"]) else f"{where['file']}:{where['line']}{_column(where, lines)}: "
         entry = f"{place}error: {in_metal_words(match['text'])}"
         at = int(where["line"])
         if where["file"] == SOURCE_NAME and 0 < at <= len(lines):
             entry += f"\n    {lines[at - 1].strip()}"
+        if match["text"].startswith("no matching"):
+            following = (m["text"] for m in matches[number + 1 :] if m["kind"] == "note")
+            candidate = next((text for text in following if "not viable" in text), None)
+            entry += f"\n    {in_metal_words(candidate)}" if candidate else ""
         if entry not in shown:
             shown.append(entry)
         if len(shown) == MAXIMUM_ERRORS:

@@ -25,7 +25,9 @@ def extents(value: object, what: str) -> tuple[int, ...]:
     """One to three counts, from an int or a list of ints."""
     values = value if isinstance(value, list | tuple) else (value,)
     if not 1 <= len(values) <= 3:
-        raise DeviceError(f"Number of threads is undefined or has wrong dimension: {what} has {len(values)} values, not 1 to 3")
+        raise DeviceError(
+            f"Number of threads is undefined or has wrong dimension: {what} has {len(values)} values, not 1 to 3"
+        )
     for item in values:
         if not isinstance(item, int) or isinstance(item, bool) or item < 0:
             raise DeviceError(f"{what} has to be an int or a list of 1 to 3 ints, none negative, not {value!r}")

@@ -64,7 +64,9 @@ class Kernel:
         slots.sort(key=lambda slot: slot.index)
         if [slot.index for slot in slots] != list(range(len(slots))):
             used = ", ".join(str(slot.index) for slot in slots)
-            raise MetalSyntaxError(f"kernel {self.name}: its buffers are {used}; positional arguments need 0, 1, 2, ...")
+            raise MetalSyntaxError(
+                f"kernel {self.name}: its buffers are {used}; positional arguments need 0, 1, 2, ..."
+            )
         self._slots = tuple(slots)
         self._only_pointers = all(slot.kind == KIND_POINTER for slot in slots)
         run, direct = getattr(code, f"pymetal_run_{n}"), getattr(code, f"pymetal_direct_{n}")
@@ -150,7 +152,7 @@ class ShaderLibrary:
         kernel = self._kernels.get(name)
         if kernel is None:
             close = nearest(name, self._kernels)
-            hint = f"did you mean {close!r}?" if close else f"the library has {len(self._kernels)} kernels; see dir(library)"
+            hint = f"did you mean {close!r}?" if close else f"the library has {len(self._kernels)} kernels: see dir()"
             raise DeviceError(f"Failed to create function state object for: {name}", hint=hint)
         return kernel
 
@@ -188,7 +190,8 @@ class ShaderLibrary:
         try:
             code = ctypes.CDLL(str(path))
         except OSError as error:
-            raise DeviceError(f"cannot load a compiled kernel: {error}", hint="set PYMETAL_CACHE_DIR to another folder") from error
+            hint = "set PYMETAL_CACHE_DIR to another folder"
+            raise DeviceError(f"cannot load a compiled kernel: {error}", hint=hint) from error
         for name in self._kernels if self._build.is_whole else names:
             self._loaded[name] = code
         return code

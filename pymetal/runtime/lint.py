@@ -49,12 +49,28 @@ _PATTERNS = (
     (re.compile(r"\blong\s+long\b"), "long long", "Metal has no long long; long has 64 bits"),
     (re.compile(r"\b(simd_\w+)\s*\("), None, "the host device has no simdgroup operations"),
     (re.compile(r"\b(quad_\w+)\s*\("), None, "the host device has no quadgroup operations"),
-    (re.compile(r"\b(simdgroup_\w*(?:matrix|float8x8|half8x8|bfloat8x8)\w*)"), None, "the host device has no matrices of simdgroups"),
+    (
+        re.compile(r"\b(simdgroup_\w*(?:matrix|8x8)\w*)"),
+        None,
+        "the host device has no matrices of simdgroups",
+    ),
     (re.compile(r"\b((?:texture|depth)(?:1d|2d|3d|cube)\w*)"), None, "the host device has no textures"),
-    (re.compile(r"\bthreadgroup\s+(?!\w+\s*[*&])[\w:<>, ]+?\s+(\w+)\s*(?:\[|;|=)"), None, "the host device has no threadgroup memory"),
-    (re.compile(r"\[[\s&=]?\]\s*\("), "lambda expression", "not before Metal 3.2"),
-    (re.compile(r"\[[&=\w, ]*\]\s*\([^()]*\)\s*(?:->\s*[\w:<>]+\s*)?\{"), "lambda expression", "not before Metal 3.2"),
+    (
+        re.compile(r"\bthreadgroup\s+(?!\w+\s*[*&])[\w:<>, ]+?\s+(\w+)\s*(?:\[|;|=)"),
+        None,
+        "the host device has no threadgroup memory",
+    ),
+    (
+        re.compile(r"\bstatic\s+(?!const|constant|constexpr|inline)\w[\w:<>, ]*\s+\w+\s*(?:=|;|\[)"),
+        "static variable",
+        "it has to be in the constant address space",
+    ),
+    (re.compile(r"\[\s*[=&]"), "lambda expression", "not before Metal 3.2"),
+    (re.compile(r"(?:[=(,{;]|\breturn)\s*\[(?!\[)[\w, ]*\]\s*[({]"), "lambda expression", "not before Metal 3.2"),
 )
+_TYPES = "bool|u?char|u?short|u?int|u?long|half|bfloat|float|size_t|u?int(?:8|16|32|64)_t"
+_UNSPACED = re.compile(rf"(?:^|[(,;{{}}<\n])([^(,;{{}}<\n]*)\b(?:{_TYPES})[234]?\s*(?:const\s*)?([*&])(?![&=])")
+_SPACES = re.compile(r"\b(?:device|constant|threadgroup|thread|ray_data)\b")
 _TOKEN = re.compile(r"\b(?:" + "|".join(_WORDS) + r")\b")
 _NAME = re.compile(r"\w+")
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
@@ -98,6 +114,10 @@ def _check(part: _Part) -> None:
     for pattern, what, why in _PATTERNS:
         if found := pattern.search(part.text):
             raise _refuse(part, found.start(), what or found[1], why)
+    for match in _UNSPACED.finditer(part.text):
+        if not _SPACES.search(match[0]):
+            what = "pointer" if match[2] == "*" else "reference"
+            raise _refuse(part, match.start(2), what, "its type needs an address space: device, constant or thread")
 
 
 @functools.cache

@@ -8,7 +8,10 @@ Line numbers do not change.
 
 from __future__ import annotations
 
+import functools
 import re
+
+from pymetal.runtime.metal_text import match_bracket
 
 _TOKEN = re.compile(
     r"""
@@ -60,7 +63,7 @@ def _closes_template(text: str, start: int) -> bool:
 
 def rewrite(text: str) -> str:
     """The text with every rule of this module applied."""
-    own_names = _declared_words(text)
+    members = functools.lru_cache(None)(lambda: _member_names(text))
 
     def operator(match: re.Match[str], token: str) -> str:
         start, end = match.span()
@@ -86,7 +89,7 @@ def rewrite(text: str) -> str:
             return float_literal(match[0])
         if kind == "operator":
             return operator(match, match[0])
-        if kind == "swizzle" and match["swizzle"] not in own_names:
+        if kind == "swizzle" and match["swizzle"] not in members():
             axes = ", ".join(str(_AXES[c]) for c in match["swizzle"])
             call = "swizzle_ref" if _ASSIGNS.match(text, match.end()) else "swizzle"
             return f"{match['access']}template {call}<{axes}>()"
@@ -95,9 +98,19 @@ def rewrite(text: str) -> str:
     return _TOKEN.sub(replace, text)
 
 
-_WORD = re.compile(r"(?<![.>\w])(?:[xyzw]{2,4}|[rgba]{2,4})\b")
+_STRUCT = re.compile(r"\b(?:struct|class|union)\b[^;{}()=]*\{")
+_NESTED = re.compile(r"\{[^{}]*\}")
+_WORD = re.compile(r"(?<![.>\w])(?:[xyzw]{2,4}|[rgba]{2,4})\b(?=\s*[;,=\[{])")
 
 
-def _declared_words(text: str) -> set[str]:
-    """Words like a swizzle that the text uses as names of its own, so that ``p.xy`` may be a member called xy."""
-    return set(_WORD.findall(text))
+def _member_names(text: str) -> frozenset[str]:
+    """Members of the text's own structs that are spelt like a swizzle, so that ``p.xy`` may be one."""
+    found: set[str] = set()
+    for match in _STRUCT.finditer(text):
+        body = text[match.end() : match_bracket(text, match.end() - 1) - 1]
+        if _WORD.search(body) is None:
+            continue
+        while _NESTED.search(body):  # the bodies of member functions
+            body = _NESTED.sub(";", body)
+        found.update(_WORD.findall(body))
+    return frozenset(found)

@@ -86,7 +86,8 @@ def _attribute_source(text: str, name: str, kernel: str) -> int | None:
                 close = nearest(word, ["buffer", *BUILTINS])
                 hint = f"did you mean [[{close}]]?" if close else None
                 raise MetalSyntaxError(
-                    f"kernel {kernel}: parameter {name!r} has the attribute [[{word}]], unknown to the host device", hint=hint
+                    f"kernel {kernel}: parameter {name!r} has the attribute [[{word}]], unknown to the host device",
+                    hint=hint,
                 )
     return None
 

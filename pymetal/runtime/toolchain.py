@@ -150,8 +150,8 @@ def _find(requested: str | None, path: str, cache_root: str) -> Compiler:
         seen.append(f"{gxx} (g++ is not supported: it cannot check Metal's address spaces)")
     found = f"; found only {', '.join(seen)}" if seen else ""
     raise ToolchainError(
-        f"the host device needs clang {MINIMUM_CLANG} or newer. Looked for: PYMETAL_CXX, clang++ and clang++-NN on PATH, "
-        f"the ziglang package{found}",
+        f"the host device needs clang {MINIMUM_CLANG} or newer. Looked for: PYMETAL_CXX, clang++ and clang++-NN "
+        f"on PATH, the ziglang package{found}",
         hint=WAY_OUT,
     )
 

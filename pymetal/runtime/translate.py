@@ -21,6 +21,7 @@ _START = re.compile(r"\btemplate\b|\bkernel\b|\[\[\s*kernel\s*\]\]|^[ \t]*#[^\n]
 _BLANK = re.compile(r"\s*")
 _HOST_NAME = re.compile(r"host_name\s*\(\s*\"([^\"]*)\"((?:\s*\"[^\"]*\")*)\s*\)")
 _STRIDED = re.compile(r"(?:stride|size|shape|dims)", re.IGNORECASE)
+_CONSTANT_REFERENCE = re.compile(r"((?:^|,)\s*)constant\s+((?:[\w:]|<[^*&]*>|\s)+?)\s*&\s*(\w+)")
 _WORDS = re.compile(r"(?:\b(?:inline|static|kernel)\b|\[\[[^\]]*\]\]|\s)+")
 
 
@@ -64,19 +65,15 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Program:
-    """The C++ text in pieces: between pieces i and i + 1 stands the launcher of kernels[i]."""
+    """The C++ text in pieces; a number stands for the launcher of that kernel."""
 
-    pieces: tuple[str, ...]
+    pieces: tuple[str | int, ...]
     kernels: tuple[Kernel, ...]
 
     def render(self, names: Collection[str] | None = None) -> str:
         """The whole text, with launchers for the kernels of these names, or for all."""
-        parts = [self.pieces[0]]
-        for kernel, piece in zip(self.kernels, self.pieces[1:], strict=True):
-            if names is None or kernel.name in names:
-                parts.append(kernel.launcher())
-            parts.append(piece)
-        return "".join(parts)
+        wanted = {k.number: k.launcher() for k in self.kernels if names is None or k.name in names}
+        return "".join(wanted.get(piece, "") if isinstance(piece, int) else piece for piece in self.pieces)
 
 
 def _blank(text: str, at: int) -> int:
@@ -100,6 +97,7 @@ class _Found:
     name: str  # qualified, with template arguments, as written
     parameters: str | None
     host_name: str | None
+    open: int = 0  # where the parameters begin
 
 
 def _declaration(text: str, start: int, at: int) -> _Found | None:
@@ -125,7 +123,7 @@ def _declaration(text: str, start: int, at: int) -> _Found | None:
     if text[at : at + 1] != "(":
         return _Found(start, at, name, None, host_name)
     end = match_bracket(text, at)
-    return _Found(start, end, name, text[at + 1 : end - 1], host_name)
+    return _Found(start, end, name, text[at + 1 : end - 1], host_name, at + 1)
 
 
 def _last_name(qualified: str) -> str:
@@ -146,20 +144,38 @@ def _is_dense(parameters: tuple[Parameter, ...]) -> bool:
     return True
 
 
+def _copyable(parameters: str) -> str:
+    """The parameters with each ``constant T&`` as a type that is ``const T&`` if T is a struct.
+
+    C++ cannot copy a struct out of an address space, and Metal can: functors take such structs by value.
+    """
+    return _CONSTANT_REFERENCE.sub(r"\1::pymetal_host::constant_ref<\2> \3", parameters)
+
+
 class _Scanner:
     """Collects pieces and kernels in one pass over the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.pieces: list[str] = []
+        self.pieces: list[str | int] = []
         self.kernels: list[Kernel] = []
         self.templates: dict[str, list[tuple[Parameter, ...]]] = {}
         self.pending: list[tuple[_Found, bool]] = []
         self.copied = 0
 
-    def cut(self, upto: int, resume: int) -> None:
-        self.pieces.append(self.text[self.copied : upto])
+    def cut(self, upto: int, replacement: str | int, resume: int) -> None:
+        """Copy the text up to an offset, put something there, and go on at another."""
+        self.pieces += [self.text[self.copied : upto], replacement]
         self.copied = resume
+
+    def parameters(self, found: _Found, name: str) -> tuple[Parameter, ...]:
+        try:
+            return parse_parameters(found.parameters or "", name)
+        except MetalSyntaxError as error:
+            raise self.error(found, error) from None
+
+    def error(self, found: _Found, error: MetalSyntaxError) -> MetalSyntaxError:
+        return MetalSyntaxError(f"{place(self.text, found.start)}: error: {error.message}", hint=error.hint)
 
     def scan(self) -> Program:
         at = 0
@@ -171,7 +187,7 @@ class _Scanner:
                 at = self.template(match.start(), _blank(self.text, at))
             else:
                 at = self.plain(match.start())
-        self.cut(len(self.text), len(self.text))
+        self.pieces.append(self.text[self.copied :])
         for found, is_instantiation in self.pending:
             self.kernels.append(self.kernel(found, is_instantiation))
         names = [kernel.name for kernel in self.kernels]
@@ -189,7 +205,8 @@ class _Scanner:
                 return end
             if found.parameters is not None:
                 known = self.templates.setdefault(_last_name(found.name), [])
-                known.insert(0, parse_parameters(found.parameters, found.name))
+                known.append(self.parameters(found, found.name))
+                self.cut(found.open, _copyable(found.parameters), found.end - 1)
             return found.end
         found = _declaration(text, start, at)
         if found is None:
@@ -197,7 +214,7 @@ class _Scanner:
         found.end = text.find(";", found.end) + 1
         if found.end == 0:
             raise MetalSyntaxError(f"{place(text, start)}: error: expected ';' after explicit instantiation")
-        self.cut(start, found.end - 1)
+        self.cut(start, len(self.pending), found.end - 1)
         self.pending.append((found, True))
         return found.end
 
@@ -212,9 +229,11 @@ class _Scanner:
         if attributes := re.compile(r"(?:\[\[[^\]]*\]\]\s*)+").match(text, at):
             at = attributes.end()
         if text[at : at + 1] != "{":
+            self.cut(found.open, _copyable(found.parameters), found.end - 1)
             return found.end
         end = match_bracket(text, at)
-        self.cut(end, end)
+        self.cut(found.open, _copyable(found.parameters), found.end - 1)
+        self.cut(end, len(self.pending), end)
         self.pending.append((found, False))
         return found.end
 
@@ -223,15 +242,20 @@ class _Scanner:
         known = self.templates.get(_last_name(found.name), []) if is_instantiation else []
         if found.parameters is None:
             if not known:
-                raise MetalSyntaxError(f"{place(self.text, found.start)}: error: no kernel template named {found.name!r}")
+                raise MetalSyntaxError(
+                    f"{place(self.text, found.start)}: error: no kernel template named {found.name!r}"
+                )
             parameters = max(known, key=lambda those: sum(p.source is not None for p in those))
             signature = f"decltype(&{found.name})"
         else:
-            parameters = parse_parameters(found.parameters, name)
-            signature = f"void (*)({found.parameters.strip()})"
+            parameters = self.parameters(found, name)
+            signature = f"void (*)({_copyable(found.parameters).strip()})"
         alike = [those for those in known if len(those) == len(parameters)] or [parameters]
         attributed = max(alike, key=lambda those: sum(p.source is not None for p in those))
-        sources = tuple(assign_sources(parameters, attributed, name))
+        try:
+            sources = tuple(assign_sources(parameters, attributed, name))
+        except MetalSyntaxError as error:
+            raise self.error(found, error) from None
         dense = _is_dense(parameters)
         return Kernel(name, parameters, sources, signature, found.name, dense, len(self.kernels))
 

@@ -77,6 +77,10 @@ constexpr unsigned builtin_value(const grid& g, position p, int axis) {
   }
 }
 
+// The type of a kernel's parameter `constant T&`: see translate.py.
+template <class T>
+using constant_ref = metal::conditional_t<metal::is_class_v<T>, const T&, constant T&>;
+
 // What one parameter of type P holds during a launch. `kind` tells the binding rules how to check an argument.
 enum kind { kind_builtin = 0, kind_pointer = 1, kind_reference = 2 };
 
@@ -124,6 +128,14 @@ struct slot<S, constant T&> {
   static constexpr long info[4] = {kind_reference, S, 0, sizeof(T)};
   slot(void* const* a) { __builtin_memcpy(copy, a[S], sizeof(T)); }
   constant T& get(const grid&, position) const { return *(constant T*)copy; }
+};
+
+template <int S, class T>
+struct slot<S, const T&> {
+  alignas(T) unsigned char copy[sizeof(T)];
+  static constexpr long info[4] = {kind_reference, S, 0, sizeof(T)};
+  slot(void* const* a) { __builtin_memcpy(copy, a[S], sizeof(T)); }
+  const T& get(const grid&, position) const { return *(const T*)copy; }
 };
 
 template <int S, class T>

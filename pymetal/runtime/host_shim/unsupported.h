@@ -13,12 +13,11 @@ struct first<T, U...> {
 };
 }  // namespace detail
 
-#define PYMETAL_REFUSED(NAME, WHY)                                                             \
-  template <class... A>                                                                        \
-  typename detail::first<A...>::type NAME(A...) {                                              \
-    static_assert(pymetal_host::never<A...>, #NAME " does not run on the host device: " WHY);  \
-    __builtin_unreachable();                                                                   \
-  }
+// The error is of the generated code, not of a type: c10's helpers may name these as long as no kernel calls them.
+#define PYMETAL_REFUSED(NAME, WHY)                                                        \
+  template <class... A>                                                                   \
+  __attribute__((error(#NAME " does not run on the host device: " WHY)))                  \
+  typename detail::first<A...>::type NAME(A...);
 #define PYMETAL_REFUSED_SIMD(NAME) PYMETAL_REFUSED(NAME, "its threads do not exchange values")
 PYMETAL_REFUSED(threadgroup_barrier, "its threads run one after another, without barriers")
 PYMETAL_REFUSED(simdgroup_barrier, "its threads run one after another, without barriers")
@@ -58,14 +57,10 @@ struct simd_vote {
   explicit operator ulong() const { return bits_; }
 };
 template <class B>
-simd_vote simd_ballot(B) {
-  static_assert(pymetal_host::never<B>, "simd_ballot does not run on the host device: its threads do not exchange values");
-  __builtin_unreachable();
-}
-template <class... A>
-simd_vote simd_active_threads_mask(A...) {
-  static_assert(pymetal_host::never<A...>, "simd_active_threads_mask does not run on the host device");
-  __builtin_unreachable();
-}
+__attribute__((error("simd_ballot does not run on the host device: its threads do not exchange values")))
+simd_vote simd_ballot(B);
+template <int = 0>
+__attribute__((error("simd_active_threads_mask does not run on the host device: its threads do not exchange values")))
+simd_vote simd_active_threads_mask();
 
 }  // namespace metal
