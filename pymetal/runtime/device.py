@@ -21,6 +21,10 @@ class Device(Protocol):
 
     name: str
 
+    def variant(self) -> str:
+        """What else the meaning of compiled text depends on: programs of different variants are kept apart."""
+        ...
+
     def available(self) -> bool:
         """True if a kernel can run here and now."""
         ...

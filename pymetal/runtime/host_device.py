@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pymetal.runtime import numerics
 from pymetal.runtime.device import Kernel
 
 
@@ -11,6 +12,10 @@ class HostDevice:
     """CPU tensors, by a C++ compiler."""
 
     name = "host"
+
+    def variant(self) -> str:
+        """The numerics mode: `apple` or `ieee`."""
+        return numerics.current()
 
     def available(self) -> bool:
         """True if a C++ compiler that can be used is found."""

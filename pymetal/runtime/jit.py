@@ -68,15 +68,16 @@ class Programs:
 
     def get(self, device: Device, key: LaunchKey) -> Program:
         """The program for `key` on `device`."""
-        ready = self._ready.get((device.name, key))
+        full = (device.variant(), key)
+        ready = self._ready.get(full)
         if ready is not None:
             return ready
-        with self._lock:
-            return self._ready.setdefault((device.name, key), self._compile(device, key))
+        with self._lock:  # a second thread waits here, and finds the program
+            if full not in self._ready:
+                self._ready[full] = self._compile(device, key)
+            return self._ready[full]
 
     def _compile(self, device: Device, key: LaunchKey) -> Program:
-        if (device.name, key) in self._ready:
-            return self._ready[device.name, key]
         source = jit_source(self.checked, self.functor_source, key)
         kernel = device.compile(source)
         return Program(source, kernel(DENSE), kernel(STRIDED))

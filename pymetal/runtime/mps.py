@@ -16,6 +16,10 @@ class MpsDevice:
 
     name = "mps"
 
+    def variant(self) -> str:
+        """torch compiles in one way for the life of a process."""
+        return self.name
+
     def available(self) -> bool:
         """True if torch was built with MPS and a GPU is there."""
         return torch.backends.mps.is_available()

@@ -464,6 +464,31 @@ PYMETAL_INLINE float hypot_(float x, float y) {
   return infinite ? infinity_f : v;
 }
 
+PYMETAL_INLINE double power_of_two(int n) { return from_bits((bias + n) << significand); }
+
+// r modulo b, in [-b/2, b/2] but for the rounding of the quotient, by subtracting multiples of 2^45 b, ..., b. Each
+// difference is exact: it is a multiple of the smaller unit of r and b, and below the larger of them.
+template <int step>
+PYMETAL_INLINE double modulo(double r, double b, double inverse) {
+  if constexpr (step < 0) {
+    return r;
+  } else {
+    double n = __builtin_rint(r * (inverse * power_of_two(-45 * step)));
+    return modulo<step - 1>(fma(-n, b * power_of_two(45 * step), r), b, inverse);
+  }
+}
+
+// Exact, as in C.
+PYMETAL_INLINE float fmod_(float x, float y) {
+  double a = __builtin_fabsf(x), b = __builtin_fabsf(y);
+  double inverse = quotient(1, b);
+  inverse = fma(inverse, fma(-b, inverse, 1), inverse);
+  double r = modulo<6>(a, b, inverse);  // a / b is below 2^277
+  float v = times_sign((float)(r < 0 ? r + b : r), x);
+  v = b == infinity ? x : v;
+  return b == 0 || !(a < infinity) ? nan_f : v;
+}
+
 PYMETAL_INLINE float erf_(float x) {
   float a = __builtin_fabsf(x);
   double b = at_most(a, 4.f);
@@ -483,6 +508,7 @@ using elementary::asin_, elementary::acos_, elementary::atan_, elementary::atan2
 using elementary::sinh_, elementary::cosh_, elementary::tanh_;
 using elementary::asinh_, elementary::acosh_, elementary::atanh_;
 using elementary::pow_, elementary::powr_, elementary::rsqrt_, elementary::cbrt_, elementary::hypot_, elementary::erf_;
+using elementary::fmod_;
 }  // namespace pymetal_host
 
 #undef PYMETAL_INLINE

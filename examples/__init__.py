@@ -1,0 +1,1 @@
+"""Runnable examples: each is a script, and a test."""

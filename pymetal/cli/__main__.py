@@ -1,0 +1,7 @@
+"""`python -m pymetal.cli`."""
+
+import sys
+
+from pymetal.cli import main
+
+sys.exit(main())
