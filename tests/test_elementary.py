@@ -31,7 +31,7 @@ BOUND = {
     "sin": 0.501, "cos": 0.501, "tan": 0.502, "sinpi": 0.501, "cospi": 0.501, "tanpi": 0.502,
     "asin": 0.501, "acos": 0.501, "atan": 0.501, "atan2": 0.502,
     "sinh": 0.502, "cosh": 0.501, "tanh": 0.504, "asinh": 0.502, "acosh": 0.501, "atanh": 0.502,
-    "rsqrt": 0.5001, "cbrt": 0.5001, "erf": 0.501, "pow": 0.502, "powr": 0.502, "hypot": 0.5001,
+    "rsqrt": 0.5001, "cbrt": 0.5001, "erf": 0.501, "pow": 0.502, "powr": 0.502, "hypot": 0.5001, "fmod": 0,
 }  # fmt: skip
 
 inf, nan = float("inf"), float("nan")
@@ -249,6 +249,17 @@ def test_special_values_of_hypot(library: Library) -> None:
     ]  # fmt: skip
     x, y, expected = np.array(cases, dtype=np.float32).T.copy()
     expect(library("hypot", x, y), expected, x, y)
+
+
+def test_special_values_of_fmod(library: Library) -> None:
+    cases = [
+        (0.0, 1.0, 0.0), (-0.0, 1.0, -0.0), (-0.0, inf, -0.0), (5.5, inf, 5.5), (-5.5, -inf, -5.5), (5.5, 2.0, 1.5),
+        (-5.5, 2.0, -1.5), (5.5, -2.0, 1.5), (4.0, 2.0, 0.0), (-4.0, 2.0, -0.0), (1.0, 0.0, nan), (0.0, 0.0, nan),
+        (inf, 1.0, nan), (-inf, inf, nan), (inf, 0.0, nan), (nan, 1.0, nan), (1.0, nan, nan), (nan, inf, nan),
+        (MAXIMUM, MINIMUM, 0.0), (MAXIMUM, 3 * MINIMUM, MINIMUM * ((2**24 - 1) * 2**253 % 3)), (MINIMUM, MAXIMUM, MINIMUM),
+    ]  # fmt: skip
+    x, y, expected = np.array(cases, dtype=np.float32).T.copy()
+    expect(library("fmod", x, y), expected, x, y)
 
 
 def test_flushed_subnormals(library: Library) -> None:

@@ -102,6 +102,7 @@ FUNCTIONS = {
     "pow": Function(np.power, 2, "powf", domain=(0, 4)),
     "powr": Function(_powr, 2, domain=(0, 4)),
     "hypot": Function(np.hypot, 2, "hypotf"),
+    "fmod": Function(np.fmod, 2, "fmodf"),
 }
 
 _LOOP = """\
