@@ -256,7 +256,8 @@ def test_special_values_of_fmod(library: Library) -> None:
         (0.0, 1.0, 0.0), (-0.0, 1.0, -0.0), (-0.0, inf, -0.0), (5.5, inf, 5.5), (-5.5, -inf, -5.5), (5.5, 2.0, 1.5),
         (-5.5, 2.0, -1.5), (5.5, -2.0, 1.5), (4.0, 2.0, 0.0), (-4.0, 2.0, -0.0), (1.0, 0.0, nan), (0.0, 0.0, nan),
         (inf, 1.0, nan), (-inf, inf, nan), (inf, 0.0, nan), (nan, 1.0, nan), (1.0, nan, nan), (nan, inf, nan),
-        (MAXIMUM, MINIMUM, 0.0), (MAXIMUM, 3 * MINIMUM, MINIMUM * ((2**24 - 1) * 2**253 % 3)), (MINIMUM, MAXIMUM, MINIMUM),
+        (MAXIMUM, MINIMUM, 0.0), (MAXIMUM, 7 * MINIMUM, MINIMUM * ((2**24 - 1) * 2**253 % 7)),
+        (MINIMUM, MAXIMUM, MINIMUM),
     ]  # fmt: skip
     x, y, expected = np.array(cases, dtype=np.float32).T.copy()
     expect(library("fmod", x, y), expected, x, y)
@@ -292,7 +293,7 @@ def test_loops_are_vectorised(library: Library) -> None:
 
 def test_compiles_for_apple_silicon(tmp_path: Path) -> None:
     command = elementary_library.compiler()
-    if command is None or "ziglang" not in command:
+    if command is None or command[1] != "cc":
         pytest.skip("the clang found may lack the target")
     text = tmp_path / "elementary.cpp"
     text.write_text(elementary_library.source(), encoding="utf-8")

@@ -6,10 +6,8 @@ Shared by the tests and the benchmark; not part of the package.
 from __future__ import annotations
 
 import ctypes
-import importlib.util
-import shutil
+import platform
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymetal.errors import ToolchainError
+from pymetal.runtime.toolchain import find_compiler
+
 SHIM = Path(__file__).parents[1] / "pymetal" / "runtime" / "host_shim"
 FLAGS = [
     *("-std=c++23", "-O3", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"),
     *("-mllvm", "-inline-threshold=2000", "-Wall", "-Wextra", "-Werror"),
 ]
+NATIVE = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -142,13 +144,13 @@ def source(*, libm: bool = False) -> str:
 
 
 def compiler() -> list[str] | None:
-    """A clang of version 18 or newer, as pymetal itself looks for it, in order of preference."""
-    if importlib.util.find_spec("ziglang"):
-        return [sys.executable, "-m", "ziglang", "cc", "-x", "c++"]
-    for name in ("clang++", "clang++-19", "clang++-18"):
-        if path := shutil.which(name):
-            return [path]
-    return None
+    """The compiler of the host device, as a command that also links; None if there is none."""
+    try:
+        found = find_compiler()
+    except ToolchainError:
+        return None
+    command = (found.command[0], "cc") if found.family == "zig-clang" else found.command
+    return [*command, "-x", "c++"]
 
 
 class Library:
@@ -157,11 +159,11 @@ class Library:
     def __init__(self, folder: Path, *flags: str, libm: bool = False) -> None:
         command = compiler()
         if command is None:
-            raise FileNotFoundError("no clang, and no ziglang package")
+            raise FileNotFoundError("no clang 18 or newer, and no ziglang package")
         folder.mkdir(parents=True, exist_ok=True)
         text, binary = folder / "elementary.cpp", folder / "elementary.so"
         text.write_text(source(libm=libm), encoding="utf-8")
-        command = [*command, *FLAGS, "-march=native", *flags, f"-I{SHIM}", "-shared", "-fPIC", "-Rpass=loop-vectorize"]
+        command = [*command, *FLAGS, NATIVE, *flags, f"-I{SHIM}", "-shared", "-fPIC", "-Rpass=loop-vectorize"]
         command += [str(text), "-o", str(binary), *(["-lm"] if libm else [])]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
