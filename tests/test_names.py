@@ -1,0 +1,135 @@
+"""Names that Metal would misread are spelled otherwise, and every name that Python allows compiles."""
+
+from __future__ import annotations
+
+import keyword
+from pathlib import Path
+
+import pytest
+import toolbox
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pymetal
+from pymetal.codegen.names import RESERVED, identifier, rename, to_ascii
+
+# Words that Metal and its library use, or that belong to the implementation of C++; all of them are names in Python.
+AWKWARD = """
+    kernel device constant thread threadgroup half bfloat uint ushort ulong uchar char short long double float2 half4
+    bool4 float4x4 double2 quad simd vec matrix packed_float3 as_type array tensor access level sampler buffer metal
+    precise fast c10 T params opmath_t log1p exp abs min max fabs isnan signbit pow NAN INFINITY M_PI_F I NULL EOF errno
+    main linux unix i386 asm typeof auto register static extern inline mutable namespace new delete operator private
+    public template this throw typename union using virtual volatile switch case default do enum goto struct signed
+    unsigned sizeof const explicit export friend catch typedef typeid wchar_t nullptr static_cast static_assert
+    in0 out i sizes strides ndim dense strided at0 rest size position s0 __x x__y __METAL__ _ __ a__ true false
+""".split()  # noqa: SIM905 - a list of words reads better as words
+KEYWORDS_OF_C20 = ["requires", "concept", "co_await", "co_return", "co_yield", "char8_t", "constinit", "consteval"]
+RESERVED_FOR_C = [
+    "_Float16",
+    "_Complex",
+    "_Imaginary",
+    "_Atomic",
+    "_Static_assert",
+    "_Generic",
+    "_Noreturn",
+    "_Alignas",
+    "_Nonnull",
+]
+
+
+def compiles(folder: Path, names: list[str]) -> None:
+    """A functor with each name as a parameter, and one with all as variables, compute what they say."""
+    parameters = "".join(
+        f"@pymetal.unary(dtypes=torch.float32)\ndef f{i}({name}: T) -> T:\n    return {name} + {i}\n\n"
+        for i, name in enumerate(names)
+    )
+    chain = "".join(f"    {b} = {a} + 1\n" for a, b in zip(["x", *names], names, strict=False))
+    variables = (
+        f"@pymetal.unary(dtypes=torch.float32)\ndef g(x: T) -> T:\n{chain}    return {names[-1]} + math.exp(x)\n"
+    )
+    module = toolbox.load(folder, parameters + variables)
+    x = torch.zeros(2)
+    with toolbox.batch():
+        for i in range(len(names)):
+            getattr(module, f"f{i}").jit_source(x)
+        module.g.jit_source(x)
+        for i in range(len(names)):
+            assert getattr(module, f"f{i}")(x).tolist() == [i, i]
+        assert module.g(x).tolist() == [len(names) + 1] * 2
+
+
+def test_awkward_names_compile(tmp_path: Path) -> None:
+    assert not any(keyword.iskeyword(name) for name in AWKWARD)
+    compiles(tmp_path, AWKWARD)
+
+
+@pytest.mark.xfail(strict=True, reason="C++20 keywords are not renamed")
+def test_newer_keywords_compile(tmp_path: Path) -> None:
+    compiles(tmp_path, KEYWORDS_OF_C20)
+
+
+@pytest.mark.xfail(strict=True, reason="names like _Float16, which C++ reserves, are not renamed")
+def test_names_of_the_implementation_compile(tmp_path: Path) -> None:
+    compiles(tmp_path, RESERVED_FOR_C)
+
+
+def test_names_differ_by_more_than_the_underscore(tmp_path: Path) -> None:
+    """`half` is spelled `half_`, which must not meet a variable that already has that name."""
+    module = toolbox.load(
+        tmp_path,
+        "@pymetal.binary(dtypes='floating')\ndef f(half: T, half_: T) -> T:\n    half__ = half_ * 2\n"
+        "    return half - half_ + half__\n",
+    )
+    assert module.f(torch.tensor([1.0]), torch.tensor([10.0])).item() == 11
+
+
+@pytest.mark.parametrize("name", ["kernel", "NAN", "INFINITY", "device"])
+@pytest.mark.xfail(strict=True, reason="PM038, the refusal of such names, is never raised")
+def test_functor_of_a_reserved_name_is_refused(name: str, tmp_path: Path) -> None:
+    """Its name goes through macros, and into the host names of kernels, as it is."""
+    with pytest.raises(pymetal.FunctorSyntaxError, match=f"PM038: '{name}'"):
+        toolbox.load(tmp_path, f"@pymetal.unary(dtypes='floating')\ndef {name}(x: T) -> T:\n    return x + 1\n")
+
+
+def test_functor_of_a_name_with_accents(tmp_path: Path) -> None:
+    text = "@pymetal.unary(dtypes='floating')\ndef größe(x: T) -> T:\n    return x + 2\n"
+    functor = toolbox.load(tmp_path, text).größe
+    assert functor.name.isascii()
+    assert functor(torch.zeros(1)).item() == 2
+    assert f"{functor.name}_dense_float_float" in dir(pymetal.host.compile_shader(functor.metal_source))
+
+
+identifiers = st.from_regex(r"[a-zA-Zéß_][a-zA-Z0-9éß_]{0,5}", fullmatch=True) | st.sampled_from(
+    [*AWKWARD, *(f"{name}_" for name in AWKWARD)]
+)
+
+
+@given(st.lists(identifiers, max_size=8), st.lists(st.sampled_from(AWKWARD), max_size=3))
+def test_rename(names: list[str], taken: list[str]) -> None:
+    """Distinct names stay distinct, and none is reserved, taken or not Metal's."""
+    renamed = rename(names, taken)
+    assert list(renamed) == list(dict.fromkeys(names))
+    spelled = list(renamed.values())
+    assert len(set(spelled)) == len(spelled)
+    for name in spelled:
+        assert name.isascii()
+        assert name.isidentifier()
+        assert name not in RESERVED
+        assert name not in taken
+        assert "__" not in name
+
+
+def test_ordinary_names_are_kept() -> None:
+    names = ["a", "x_1", "alpha", "Weight", "_hidden"]
+    assert rename(names) == {name: name for name in names}
+
+
+def test_to_ascii() -> None:
+    assert to_ascii("Größe, naïve, x → y, 😀") == "Große, naive, x ? y, ?".replace("ß", "?")
+    assert to_ascii("plain\ttext") == "plain\ttext"
+
+
+def test_identifier() -> None:
+    assert identifier("plain_1") == "plain_1"
+    assert identifier("é") == "u00e9"
