@@ -1,0 +1,232 @@
+"""The entries of an operator leave the xfail and skip lists of `common_mps.py`; decorators elsewhere are reported.
+
+The lists are dicts, sets and lists assigned inside functions to names with XFAIL or SKIP in them. Which those are
+changes between releases, so they are found by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from pymetal.codegen.upstream.checkout import COMMON_MPS, OPINFO_FILES, Checkout
+from pymetal.errors import PyMetalError
+
+_LIST = re.compile(r"XFAIL|SKIP")
+_COMPLEX = "UNSUPPORTED_COMPLEX_OPS"
+_DECORATOR = re.compile(r"expectedFailureMPS\w*|skipMPS\w*|skipIfMPS\w*")
+_INFO = re.compile(r"(?:OpInfo|\w*UfuncInfo|\w*ShapeFuncInfo)")
+
+
+@dataclass(frozen=True)
+class Removed:
+    """An entry that left a list."""
+
+    list: str
+    key: str
+    line: int  # in the file before the edit
+    kept: tuple[str, ...] = ()  # dtypes that the kernel has not, for which the entry stays
+
+
+@dataclass(frozen=True)
+class Decorator:
+    """An expected failure or a skip on MPS in an operator's OpInfo."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class OpInfo:
+    """Where an operator is described for testing."""
+
+    key: str  # name and variant, as `common_mps.py` writes them
+    path: str
+    line: int
+    end: int
+
+
+def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[str] | None) -> list[Removed]:
+    """Takes the entries `keys` out of the lists of `common_mps.py`.
+
+    Args:
+        dtypes: the torch dtypes that the kernel has, such as `float32`; an entry that lists others keeps those. None
+            if they are not known: the whole entry leaves.
+    """
+    if not checkout.exists(COMMON_MPS):
+        return []
+    text = checkout.text(COMMON_MPS)
+    edited, removed = clear_text(text, keys, dtypes)
+    if edited != text:
+        checkout.write(COMMON_MPS, edited)
+    return removed
+
+
+def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None) -> tuple[str, list[Removed]]:
+    """The same, for the text of the file."""
+    source = _Source(text)
+    cuts: list[tuple[int, int, str]] = []
+    removed: list[Removed] = []
+    for name, value in _lists(source.tree):
+        if name == _COMPLEX and (dtypes is None or not {"complex64", "chalf", "complex32"} & set(dtypes)):
+            continue
+        elements = _elements(value)
+        gone = 0
+        for key, node in elements:
+            if not (isinstance(key, ast.Constant) and key.value in keys):
+                continue
+            listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else None
+            stays = [e for e in listed or [] if dtypes is not None and _dtype(e) not in dtypes]
+            removed.append(Removed(name, str(key.value), key.lineno, tuple(_dtype(e) for e in stays)))
+            if listed is not None and stays:
+                cuts += [source.element(e) for e in listed if e not in stays]
+                if len(stays) == len(listed):
+                    removed.pop()
+                continue
+            gone += 1
+            cuts.append(source.element(key, node))
+        if isinstance(value, ast.Set) and gone == len(elements) > 0:
+            # An empty pair of braces is a dict.
+            cuts = [c for c in cuts if not source.start(value) <= c[0] < source.end(value)]
+            cuts.append((source.start(value), source.end(value), "set()"))
+    for start, end, instead in sorted(cuts, reverse=True):
+        text = text[:start] + instead + text[end:]
+    return text, removed
+
+
+def opinfo_keys(checkout: Checkout, ops: Collection[str]) -> list[OpInfo]:
+    """The OpInfos of operators, by aten name: `special_erfcx` is `special.erfcx`, `silu` `nn.functional.silu`."""
+    found = []
+    for path in _opinfo_files(checkout):
+        text = checkout.text(path)
+        if not any(op.removeprefix("special_") in text for op in ops):
+            continue
+        for node in ast.walk(_parse(path, text)):
+            if not (isinstance(node, ast.Call) and _INFO.fullmatch(_called(node)) and node.args):
+                continue
+            name = node.args[0]
+            if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
+                continue
+            options = {k.arg: k.value.value for k in node.keywords if k.arg and isinstance(k.value, ast.Constant)}
+            aten = options.get("aten_name") or name.value.replace("nn.functional.", "").replace(".", "_")
+            if aten in ops:
+                key = name.value + str(options.get("variant_test_name") or "")
+                found.append(OpInfo(key, path, node.lineno, node.end_lineno or node.lineno))
+    return found
+
+
+def decorators(checkout: Checkout, infos: Collection[OpInfo]) -> list[Decorator]:
+    """The decorators in these OpInfos that expect a failure on MPS, or skip it."""
+    found = []
+    for path in {info.path for info in infos}:
+        text = checkout.text(path)
+        lines = text.split("\n")
+        for node in ast.walk(_parse(path, text)):
+            word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+            about = isinstance(node, ast.Call) and any(
+                k.arg == "device_type" and isinstance(k.value, ast.Constant) and k.value.value == "mps"
+                for k in node.keywords
+            )
+            if not (_DECORATOR.fullmatch(word) or about):
+                continue
+            line = getattr(node, "lineno", 0)
+            if any(i.path == path and i.line <= line <= i.end for i in infos):
+                found.append(Decorator(path, line, lines[line - 1].strip()))
+    return sorted(set(found), key=lambda d: (d.path, d.line))
+
+
+def default_keys(ops: Collection[str]) -> set[str]:
+    """The keys that an operator has if no OpInfo says otherwise."""
+    keys = set()
+    for op in ops:
+        keys |= {op, f"nn.functional.{op}"}
+        if op.startswith("special_"):
+            keys.add(f"special.{op.removeprefix('special_')}")
+    return keys
+
+
+def _opinfo_files(checkout: Checkout) -> list[str]:
+    found: list[str] = []
+    for path in OPINFO_FILES:
+        found += [path] if path.endswith(".py") and checkout.exists(path) else checkout.files(path, ".py")
+    return found
+
+
+def _parse(path: str, text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise PyMetalError(f"{path}:{error.lineno}: Python cannot read this file: {error.msg}") from error
+
+
+def _lists(tree: ast.Module) -> Iterator[tuple[str, ast.Dict | ast.Set | ast.List]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        else:
+            continue
+        value = node.value
+        for target in targets:
+            wanted = isinstance(target, ast.Name) and (_LIST.search(target.id) or target.id == _COMPLEX)
+            if wanted and isinstance(target, ast.Name) and isinstance(value, (ast.Dict, ast.Set, ast.List)):
+                yield target.id, value
+
+
+def _elements(value: ast.Dict | ast.Set | ast.List) -> list[tuple[ast.expr | None, ast.expr]]:
+    if isinstance(value, ast.Dict):
+        return list(zip(value.keys, value.values, strict=True))
+    return [(e, e) for e in value.elts]
+
+
+def _dtype(node: ast.expr) -> str:
+    """`float32` for `torch.float32`."""
+    return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+
+
+class _Source:
+    """A Python file whose nodes are found in its text; `ast` counts columns in UTF-8 bytes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tree = _parse(COMMON_MPS, text)
+        self._starts = [0]
+        for line in text.split("\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    def start(self, node: ast.expr) -> int:
+        """Where a node begins."""
+        return self._position(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr) -> int:
+        """Where it ends."""
+        return self._position(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+    def _position(self, line: int, column: int) -> int:
+        start = self._starts[line - 1]
+        content = self.text[start : self._starts[line] - 1]
+        return start + len(content.encode("utf-8", "surrogateescape")[:column].decode("utf-8", "surrogateescape"))
+
+    def element(self, first: ast.expr, last: ast.expr | None = None) -> tuple[int, int, str]:
+        """An element with its comma, and with its lines if it has them to itself."""
+        start, end = self.start(first), self.end(last if last is not None else first)
+        comma = re.compile(r"\s*,").match(self.text, end)
+        end = comma.end() if comma else end
+        line_start = self.text.rfind("\n", 0, start) + 1
+        rest = re.compile(r"[ \t]*(?:#[^\n]*)?(\n|$)").match(self.text, end)
+        if not self.text[line_start:start].strip() and rest is not None:
+            return line_start, rest.end(), ""
+        if comma is None:  # the last of a line: the comma before it goes
+            before = re.compile(r",[ \t]*$").search(self.text, 0, start)
+            start = before.start() if before else start
+        else:
+            end += len(self.text[end:]) - len(self.text[end:].lstrip(" "))
+        return start, end, ""
