@@ -1,6 +1,6 @@
 // Elementary functions of float for the host device, in a form that clang's loop vectoriser takes.
 //
-// A call of libm keeps the loop around it scalar, three to thirty times slower. Here every function is straight-line code:
+// A call of libm keeps the loop around it scalar, three to thirty times slower. Here all is straight-line code:
 // selects, fused multiply-adds and integer operations on the bits. All compute in double and round to float once, so
 // overflow, subnormal results and their rounding need no code, and what the arithmetic adds to the half ulp of that
 // rounding is less than 0.005 ulp.
