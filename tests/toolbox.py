@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -128,12 +128,12 @@ def load(folder: Path, text: str, prelude: str = PRELUDE) -> ModuleType:
 
 @dataclass
 class _Pending:
-    """One source that waits for the compiler, and its kernels once they are there."""
+    """One source that waits for the compiler, and the library it went into."""
 
     source: str
     number: int
     mode: str
-    kernels: dict[str, Any] = field(default_factory=dict)
+    library: Any = None
 
 
 class _Kernel:
@@ -161,6 +161,7 @@ class Batch:
 
     def __init__(self) -> None:
         self.waiting: list[_Pending] = []
+        self.prepared: set[tuple[Any, str]] = set()
         self.count = 0
         self.lock = threading.Lock()
 
@@ -174,9 +175,13 @@ class Batch:
     def kernel(self, pending: _Pending, name: str) -> Any:
         """The compiled kernel `name` of a source."""
         with self.lock:
-            if not pending.kernels:
+            if pending.library is None:
                 self._run([p for p in self.waiting if p.mode == pending.mode])
-        return pending.kernels[name]
+            assert pending.library is not None
+            if (pending.library, name) not in self.prepared:  # the dense kernels of all sources, or the strided ones
+                self.prepared.add((pending.library, name))
+                pending.library.prepare(n for n in dir(pending.library) if n.rpartition("_")[0] == name)
+        return getattr(pending.library, f"{name}_{pending.number}")
 
     def _run(self, group: list[_Pending]) -> None:
         heads: dict[str, None] = {}
@@ -188,10 +193,8 @@ class Batch:
             text = _KERNEL.sub(lambda m, n=p.number: f"{m[1]}_{n}", "\n".join(lines[split:]))
             bodies.append(f"namespace batch_{p.number} {{\n{text}\n}}")
         library = host.compile_shader("\n".join([*heads, *bodies]) + "\n", numerics=group[0].mode)
-        library.prepare(dir(library))
         for p in group:
-            for name in _KERNEL.findall(p.source):
-                p.kernels[name] = getattr(library, f"{name}_{p.number}")
+            p.library = library
         self.waiting = [p for p in self.waiting if p not in group]
 
 
