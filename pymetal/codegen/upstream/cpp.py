@@ -6,6 +6,7 @@ This reads the few shapes that upstream writes. It is no parser: what it does no
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -78,7 +79,8 @@ def macros(text: str) -> dict[str, Macro]:
     found = {}
     for match in _DEFINE.finditer(masked(text, strings=False)):
         parameters = tuple(p.strip() for p in match[2].split(",") if p.strip())
-        body = re.sub(r"\\\r?\n", "\n", text[match.start(3) : match.end(3)])
+        # Indented below the #define; what it defines starts a line.
+        body = textwrap.dedent(re.sub(r"[ \t]*\\\r?\n", "\n", text[match.start(3) : match.end(3)]))
         found[match[1]] = Macro(match[1], parameters, body, match.start(), match.end())
     return found
 

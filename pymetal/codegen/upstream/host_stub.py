@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pymetal.codegen.library import Entry
@@ -11,6 +11,7 @@ from pymetal.codegen.upstream import cpp
 from pymetal.codegen.upstream.checkout import OPERATIONS, Checkout, line_of, with_endings_of
 from pymetal.codegen.upstream.formatting import same_text
 from pymetal.codegen.upstream.host_function import extra_headers, function_name, function_text, plain_call
+from pymetal.codegen.upstream.registered import Registered
 from pymetal.codegen.upstream.stubs import Stub
 from pymetal.errors import PyMetalError
 
@@ -68,13 +69,43 @@ def place_stub(checkout: Checkout, entry: Entry, stub: Stub, path: str, *, repla
     if there is not None:
         _adopt(checkout, there, entry, function, replace=replace)
         return
+    like = stub.scalars == () and stub.iterator == "TensorIteratorBase&" and stub.name == f"{name}_stub"
+    simple = like and plain_call(entry) in function
+    _write(checkout, path, stub, function, name, extra_headers(entry), simple=simple)
+
+
+def place_existing(checkout: Checkout, stub: Stub, registered: Sequence[Registered]) -> None:
+    """Makes `stub` run a functor that the tree registers already, in the `.mm` file beside its Metal file.
+
+    Raises:
+        PyMetalError: the stub passes several scalars, for which the functor's parameter struct would be needed.
+    """
+    first = registered[0]
+    if len(stub.scalars) > 1:
+        raise PyMetalError(
+            f"{stub.name} passes {len(stub.scalars)} scalars, which a registration does not describe",
+            hint="Write the functor for pymetal and place it with `pymetal upstream`.",
+        )
+    alpha = ", alpha" if stub.scalars else ""
+    parameter = f", {stub.scalars[0]} alpha" if stub.scalars else ""
+    function = (
+        f"static void {function_name(first.name)}({stub.iterator} iter{parameter}) {{\n"
+        f'  lib.{first.arity.exec_call}(iter, "{first.name}"{alpha});\n}}\n'
+    )
+    path = f"{OPERATIONS}/{first.path.rsplit('/', 1)[1].removesuffix('.metal')}.mm"
+    _write(checkout, path, stub, function, first.name, [])
+
+
+def _write(
+    checkout: Checkout, path: str, stub: Stub, function: str, name: str, extra: Sequence[str], *, simple: bool = False
+) -> None:
+    """Puts the function and its registration into the file, or one line where the file has a macro for both."""
     before = checkout.text(path) if checkout.exists(path) else _new_file(stub, path)
     text = before.replace("\r\n", "\n")
-    for header in (stub.header, "ATen/native/mps/OperationUtils.h", *extra_headers(entry)):
+    for header in (stub.header, "ATen/native/mps/OperationUtils.h", *extra):
         text = _with_include(text, header)
     text = _with_library(text, path)
-    simple = stub.scalars == () and stub.iterator == "TensorIteratorBase&" and stub.name == f"{name}_stub"
-    if _TI_DISPATCH in cpp.macros(text) and simple and plain_call(entry) in function:
+    if simple and _TI_DISPATCH in cpp.macros(text):
         text = _after_last(text, re.compile(rf"^{_TI_DISPATCH}\([^\n]*\n", re.MULTILINE), f"{_TI_DISPATCH}({name});\n")
     else:
         text = _insert(text, function, _register_line(text, stub.name, function_name(name)))

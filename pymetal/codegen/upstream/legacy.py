@@ -56,6 +56,17 @@ def remove(checkout: Checkout, kernels: Iterable[str]) -> list[Removal]:
     return done
 
 
+def called_kernels(checkout: Checkout, kernel: str) -> list[str]:
+    """The Metal kernels that a legacy kernel calls by name: some have been native before they shared a stub."""
+    names: list[str] = []
+    for path in checkout.files(OPERATIONS, ".mm"):
+        text = checkout.text(path)
+        if kernel in text:
+            for start, end in _definitions(text, kernel):
+                names += re.findall(r'\bexec_\w+_kernel(?:_with_params)?\([^;"]*"(\w+)"', text[start:end])
+    return names
+
+
 def is_named(checkout: Checkout, kernel: str) -> bool:
     """True if a row of the yaml leads to the kernel."""
     return any(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pymetal.codegen.upstream.native_functions import NativeFunctions
 from pymetal.errors import PyMetalError
 
 Table = dict[str, dict[str, str]]
@@ -33,14 +34,20 @@ def check_edit(before: str, after: str, tags: str, intended: Mapping[str, str]) 
     except PyMetalError:
         raise
     except Exception as error:  # torchgen raises assertions and more
+        _compare(NativeFunctions(before).table(), NativeFunctions(after).table(), intended)
         return f"the installed torchgen cannot read this checkout's native_functions.yaml ({_brief(error)})"
     try:
         new = dispatch_table(after, tags)
     except Exception as error:
         raise PyMetalError(f"torchgen cannot read the edited native_functions.yaml: {_brief(error)}") from error
+    _compare(old, new, intended)
+    return None
+
+
+def _compare(old: Table, new: Table, intended: Mapping[str, str]) -> None:
     problems = [f"row {name} is gone" for name in old if name not in new]
     problems += [f"row {name} is new" for name in new if name not in old]
-    for name in old.keys() & new.keys():
+    for name in sorted(old.keys() & new.keys()):
         wanted = dict(old[name])
         if name in intended:
             wanted["MPS"] = intended[name]
@@ -48,7 +55,6 @@ def check_edit(before: str, after: str, tags: str, intended: Mapping[str, str]) 
             problems.append(f"row {name} reads {new[name]}, not {wanted}")
     if problems:
         raise PyMetalError("the edited native_functions.yaml is not as intended:\n    " + "\n    ".join(problems))
-    return None
 
 
 def dispatch_table(text: str, tags: str) -> Table:
@@ -85,4 +91,4 @@ def _torchgen() -> tuple[Any, Any]:
 
 def _brief(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1] if lines else ''}"[:200]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
