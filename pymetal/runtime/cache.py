@@ -112,6 +112,7 @@ class Cache:
             return None
         with contextlib.suppress(OSError):
             os.utime(path)  # eviction takes the least recently used first
+            os.utime(sums)
         return path
 
     def put(self, key: str, suffix: str, data: bytes) -> Path:

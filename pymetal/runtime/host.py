@@ -115,8 +115,13 @@ class Kernel:
             else:
                 count = args[0].numel() if threads is None and args else threads
                 if type(count) is int and 0 <= count < 1 << 32:
-                    self.launch(count, *[value.data_ptr() for value in args])
-                    return
+                    try:
+                        addresses = [value.data_ptr() for value in args]
+                    except RuntimeError:  # a tensor without memory of its own: `bind` says what it is
+                        addresses = None
+                    if addresses is not None:
+                        self.launch(count, *addresses)
+                        return
         self._call(args, threads, group_size, arg_casts)
 
     def _call(self, args: tuple[Any, ...], threads: Any, group_size: Any, arg_casts: Any) -> None:

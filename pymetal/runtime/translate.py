@@ -17,7 +17,8 @@ from pymetal.runtime.metal_text import match_bracket, place
 from pymetal.runtime.rewrite import rewrite
 from pymetal.runtime.signature import Parameter, assign_sources, parse_parameters
 
-_START = re.compile(r"\btemplate\b|\bkernel\b|\[\[\s*kernel\s*\]\]|^[ \t]*#[^\n]*", re.MULTILINE)
+_START = re.compile(r"\btemplate\b|\bkernel\b|^[ \t]*#[^\n]*", re.MULTILINE)
+_KERNEL_ATTRIBUTE = re.compile(r"\[\[\s*kernel\s*\]\]")
 _BLANK = re.compile(r"\s*")
 _HOST_NAME = re.compile(r"host_name\s*\(\s*\"([^\"]*)\"((?:\s*\"[^\"]*\")*)\s*\)")
 _STRIDED = re.compile(r"(?:stride|size|shape|dims)", re.IGNORECASE)
@@ -262,4 +263,4 @@ class _Scanner:
 
 def translate(preprocessed: str) -> Program:
     """The program of a preprocessed Metal source."""
-    return _Scanner(rewrite(preprocessed)).scan()
+    return _Scanner(_KERNEL_ATTRIBUTE.sub("kernel", rewrite(preprocessed))).scan()
