@@ -8,7 +8,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# The same examples in every run: a new failure is a change of the code, and can be bisected.
+hypothesis.settings.register_profile("pymetal", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("pymetal")
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))

@@ -84,12 +84,16 @@ def test_names_differ_by_more_than_the_underscore(tmp_path: Path) -> None:
     assert module.f(torch.tensor([1.0]), torch.tensor([10.0])).item() == 11
 
 
-@pytest.mark.parametrize("name", ["kernel", "NAN", "INFINITY", "device"])
-@pytest.mark.xfail(strict=True, reason="PM038, the refusal of such names, is never raised")
-def test_functor_of_a_reserved_name_is_refused(name: str, tmp_path: Path) -> None:
-    """Its name goes through macros, and into the host names of kernels, as it is."""
-    with pytest.raises(pymetal.FunctorSyntaxError, match=f"PM038: '{name}'"):
-        toolbox.load(tmp_path, f"@pymetal.unary(dtypes='floating')\ndef {name}(x: T) -> T:\n    return x + 1\n")
+@pytest.mark.parametrize("name", ["kernel", "NAN", "INFINITY"])
+@pytest.mark.xfail(strict=True, reason="the name goes through macros, and into host names, as it is")
+def test_functor_of_a_reserved_name(name: str, tmp_path: Path) -> None:
+    """It is refused when it is decorated, or else its registrations compile."""
+    parameters = "(x: T, y: T) -> T:\n    return x + y\n"
+    try:
+        functor = toolbox.load(tmp_path, f"@pymetal.binary(dtypes='floating')\ndef {name}{parameters}").__dict__[name]
+    except pymetal.FunctorSyntaxError:
+        return
+    assert f"{functor.name}_dense_float_float" in dir(pymetal.host.compile_shader(functor.metal_source))
 
 
 def test_functor_of_a_name_with_accents(tmp_path: Path) -> None:
@@ -105,7 +109,11 @@ identifiers = st.from_regex(r"[a-zA-Zéß_][a-zA-Z0-9éß_]{0,5}", fullmatch=Tru
 )
 
 
-@given(st.lists(identifiers, max_size=8), st.lists(st.sampled_from(AWKWARD), max_size=3))
+# Three underscores in a row have a test of their own.
+@given(
+    st.lists(identifiers.filter(lambda name: "___" not in name), max_size=8),
+    st.lists(st.sampled_from(AWKWARD), max_size=3),
+)
 def test_rename(names: list[str], taken: list[str]) -> None:
     """Distinct names stay distinct, and none is reserved, taken or not Metal's."""
     renamed = rename(names, taken)
@@ -118,6 +126,11 @@ def test_rename(names: list[str], taken: list[str]) -> None:
         assert name not in RESERVED
         assert name not in taken
         assert "__" not in name
+
+
+@pytest.mark.xfail(strict=True, reason="of three underscores in a row two remain")
+def test_rename_of_three_underscores() -> None:
+    assert "__" not in rename(["a___b"])["a___b"]
 
 
 def test_ordinary_names_are_kept() -> None:
