@@ -1,0 +1,448 @@
+"""Calling a functor: what it accepts, what out= does, what it refuses and says, and that it is a function as well."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import functors
+import pytest
+import toolbox
+import torch
+from functors import add_alpha, affine, clamp, elu, less, narrow
+
+import pymetal
+from examples.addcmul import addcmul
+from examples.atan2 import atan2
+from examples.smooth_l1 import smooth_l1
+from pymetal import CallError, PyMetalError
+
+ones = torch.ones(3)
+whole = torch.ones(3, dtype=torch.int32)
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """The message of a refused call, which is a PyMetalError and a TypeError."""
+    with pytest.raises(CallError) as caught:
+        call()
+    assert isinstance(caught.value, PyMetalError)
+    assert isinstance(caught.value, TypeError)
+    return str(caught.value)
+
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "too few tensors": (
+        lambda: atan2(ones),
+        "atan2(a, b) takes 2 tensor(s), and 1 came",
+    ),
+    "too many tensors": (
+        lambda: smooth_l1(ones, ones, 0.5),
+        "smooth_l1(x, target) takes 2 tensor(s), and 3 came\nScalar parameters are passed by keyword.",
+    ),
+    "no tensor": (
+        lambda: add_alpha(1, 2),
+        "add_alpha was called with numbers only\nPass at least one tensor.",
+    ),
+    "a list": (
+        lambda: add_alpha([1.0, 2.0], ones),
+        "add_alpha: a is list\nPass a tensor or a number; torch.as_tensor(x) makes a tensor of a list or an array.",
+    ),
+    "an array": (
+        lambda: add_alpha(ones, ones.numpy()),
+        "add_alpha: b is ndarray\nPass a tensor or a number; torch.as_tensor(x) makes a tensor of a list or an array.",
+    ),
+    "None": (
+        lambda: add_alpha(ones, None),
+        "add_alpha: b is NoneType\nPass a tensor or a number; torch.as_tensor(x) makes a tensor of a list or an array.",
+    ),
+    "double": (
+        lambda: atan2(ones.double(), ones.double()),
+        "atan2 has no kernel for float64 (Metal has no double)\nIt is registered for float32, float16, bfloat16, "
+        "int64, int32, int16, uint8, int8, bool. Convert the tensors, or widen dtypes= of the functor.",
+    ),
+    "promoted to double": (
+        lambda: add_alpha(ones, ones.double()),
+        "add_alpha has no kernel for float64 (Metal has no double)\nIt is registered for float32, float16, bfloat16, "
+        "int64, int32, int16, uint8, int8, bool. Convert the tensors, or widen dtypes= of the functor.",
+    ),
+    "unregistered": (
+        lambda: smooth_l1(whole, whole),
+        "smooth_l1 has no kernel for int32\nIt is registered for float32, float16, bfloat16. Convert the tensors, or "
+        "widen dtypes= of the functor.",
+    ),
+    "unregistered by promotion": (
+        lambda: narrow(whole, 0.5),
+        "narrow has no kernel for float32\nIt is registered for int64, int32, int16, uint8, int8. Convert the tensors, "
+        "or widen dtypes= of the functor.",
+    ),
+    "complex": (
+        lambda: add_alpha(ones.cfloat(), ones),
+        "add_alpha has no kernel for complex64\nIt is registered for float32, float16, bfloat16, int64, int32, int16, "
+        "uint8, int8, bool. Convert the tensors, or widen dtypes= of the functor.",
+    ),
+    "two devices": (
+        lambda: add_alpha(ones, torch.ones(3, device="meta")),
+        "add_alpha was called with tensors on cpu and meta\nMove them to one device with .to().",
+    ),
+    "shapes": (
+        lambda: clamp(torch.ones(2, 3), torch.ones(3), torch.ones(2)),
+        "clamp was called with shapes that do not broadcast: (2, 3), (3,), (2,)\n"
+        "Sizes of a dimension must be equal, or 1, counted from the last dimension.",
+    ),
+    "unknown keyword": (
+        lambda: smooth_l1(ones, ones, bta=0.5),
+        "smooth_l1 has no parameter 'bta'; did you mean 'beta'?\nKeywords: beta, out.",
+    ),
+    "misspelled out": (
+        lambda: atan2(ones, ones, ot=ones),
+        "atan2 has no parameter 'ot'; did you mean 'out'?\nKeywords: out.",
+    ),
+    "keyword like no other": (
+        lambda: atan2(ones, ones, zzzzzz=1),
+        "atan2 has no parameter 'zzzzzz'\nKeywords: out.",
+    ),
+    "scalar missing": (
+        lambda: affine(ones),
+        "affine needs the scalar 'scale'\nCall it with scale=...",
+    ),
+    "scalar is a string": (
+        lambda: smooth_l1(ones, ones, beta="1"),
+        "smooth_l1: beta is str\nPass a Python number.",
+    ),
+    "scalar is a vector": (
+        lambda: smooth_l1(ones, ones, beta=ones),
+        "smooth_l1: beta is Tensor\nPass a Python number.",
+    ),
+    "complex scalar": (
+        lambda: add_alpha(ones, ones, alpha=1j),
+        "a complex scalar cannot be used with real tensors\nPass a real number.",
+    ),
+    "complex scalar and integers": (
+        lambda: add_alpha(whole, whole, alpha=1j),
+        "scalar 1j cannot be used with integer tensors\n"
+        "Pass an integer, or convert the tensors to a floating dtype.",
+    ),
+    "float scalar and integers": (
+        lambda: add_alpha(whole, whole, alpha=1.5),
+        "scalar 1.5 cannot be used with integer tensors\n"
+        "Pass an integer, or convert the tensors to a floating dtype.",
+    ),
+    "requires grad": (
+        lambda: atan2(ones, torch.ones(3, requires_grad=True)),
+        "atan2 has no autograd formula, and an input requires grad\n"
+        "Call it under torch.no_grad(), or pass x.detach().",
+    ),
+    "out is no tensor": (
+        lambda: atan2(ones, ones, out=[0, 0, 0]),
+        "atan2: out= is list\nPass a tensor.",
+    ),
+    "out on another device": (
+        lambda: atan2(ones, ones, out=torch.empty(3, device="meta")),
+        "atan2: out= is on meta and the inputs are on cpu\nMove one of them.",
+    ),
+    "out of a lower kind": (
+        lambda: atan2(ones, ones, out=torch.empty(3, dtype=torch.int32)),
+        "atan2: result type torch.float32 cannot be cast to the dtype of out=, torch.int32\n"
+        "Pass out= of dtype torch.float32.",
+    ),
+    "out of another shape": (
+        lambda: atan2(ones, ones, out=torch.empty(4)),
+        "atan2: out= has shape (4,) and the result (3,)\n"
+        "Pass out= of shape (3,), or an empty tensor, which is resized.",
+    ),
+    "out too small for the broadcast": (
+        lambda: atan2(torch.ones(2, 1), ones, out=torch.empty(3)),
+        "atan2: out= has shape (3,) and the result (2, 3)\n"
+        "Pass out= of shape (2, 3), or an empty tensor, which is resized.",
+    ),
+    "out overlaps itself": (
+        lambda: atan2(ones, ones, out=torch.empty(1).expand(3)),
+        "atan2: several elements of out= share one memory location\nPass out.clone(), or a new tensor.",
+    ),
+    "out overlaps an input": (
+        lambda: (lambda x: atan2(x[:-1], x[:-1], out=x[1:]))(torch.ones(4)),
+        "atan2: out= shares part of its memory with an input, which would be read after it is written\n"
+        "Pass input.clone(), or an out= that is the input itself or apart from it.",
+    ),
+    "out of double": (
+        lambda: atan2(ones, ones, out=torch.empty(3, dtype=torch.float64)),
+        "atan2: Metal has no torch.float64 for out=\nPass out= of float32.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    call, message = REFUSED[name]
+    assert refusal(call) == message
+
+
+@pytest.mark.parametrize("name", ["too few tensors", "unregistered", "shapes", "unknown keyword", "scalar missing"])
+def test_reference_refuses_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the same words."""
+    call, message = REFUSED[name]
+    monkeypatch.setattr(pymetal.Functor, "__call__", pymetal.Functor.reference)
+    assert refusal(call) == message
+
+
+@pytest.mark.xfail(strict=True, reason="a scalar that does not fit wraps in a call, and is a RuntimeError in reference")
+@pytest.mark.parametrize("alpha", [300, 2**40, 2**70])
+def test_scalar_out_of_range(alpha: int) -> None:
+    x = torch.ones(3, dtype=torch.uint8)
+    with pytest.raises(RuntimeError):
+        torch.add(x, x, alpha=alpha)
+    assert "alpha" in refusal(lambda: add_alpha.reference(x, x, alpha=alpha))
+    assert "alpha" in refusal(lambda: add_alpha(x, x, alpha=alpha))
+
+
+def test_negative_scalar_and_unsigned_tensors() -> None:
+    """torch lets a negative scalar wrap, for a - b is a + (-1) * b."""
+    x, y = torch.tensor([7, 1], dtype=torch.uint8), torch.tensor([2, 3], dtype=torch.uint8)
+    expected = torch.add(x, y, alpha=-1)
+    toolbox.assert_equal(add_alpha(x, y, alpha=-1), expected)
+    toolbox.assert_equal(add_alpha.reference(x, y, alpha=-1), expected)
+
+
+@pytest.mark.xfail(strict=True, reason="the messages about scalars that do not convert name neither functor nor scalar")
+@pytest.mark.parametrize("name", ["complex scalar", "complex scalar and integers", "float scalar and integers"])
+def test_refused_scalars_are_named(name: str) -> None:
+    message = refusal(REFUSED[name][0])
+    assert "add_alpha" in message
+    assert "alpha" in message.replace("add_alpha", "")
+
+
+@pytest.mark.xfail(strict=True, reason="out= that requires grad is written")
+def test_out_that_requires_grad() -> None:
+    out = torch.zeros(3, requires_grad=True)
+    with pytest.raises(RuntimeError):
+        torch.add(ones, ones, out=out)
+    assert "out=" in refusal(lambda: add_alpha(ones, ones, out=out))
+
+
+# --- scalars ---------------------------------------------------------------------------------------------------------
+
+
+def test_scalar_of_any_number_type() -> None:
+    x, y = torch.randn(2, 5)
+    for alpha in (2, 2.0, True, torch.tensor(2), torch.tensor(2.0, dtype=torch.float64)):
+        expected = x + float(alpha) * y
+        torch.testing.assert_close(add_alpha(x, y, alpha=alpha), expected)
+        torch.testing.assert_close(add_alpha.reference(x, y, alpha=alpha), expected)
+
+
+def test_integral_float_scalar_with_integers() -> None:
+    """As torch.add has it: 2.0 is refused there, and 2 is what pymetal reads it as."""
+    assert add_alpha(whole, whole, alpha=2.0).tolist() == [3, 3, 3]
+
+
+def test_scalars_keep_all_bits() -> None:
+    large = 2**62 + 12345
+    x = torch.tensor([1, -1])
+    toolbox.assert_equal(add_alpha(x, x, alpha=large), torch.add(x, x, alpha=large))
+    toolbox.assert_equal(add_alpha.reference(x, x, alpha=large), torch.add(x, x, alpha=large))
+
+
+def test_float_scalar_is_float32() -> None:
+    """As a kernel's argument is: the double 0.1 is not used, not even by the reference."""
+    zero = torch.zeros(1)
+    assert smooth_l1(zero, zero + 0.05, beta=0.1).item() == smooth_l1.reference(zero, zero + 0.05, beta=0.1).item()
+    exact = 0.5 * 0.05 * 0.05 / 0.1
+    assert smooth_l1.reference(zero.double(), zero.double() + 0.05, beta=0.1).item() == pytest.approx(exact, rel=1e-14)
+
+
+def test_several_scalars_travel_in_order() -> None:
+    x = torch.tensor([-1.0, 2.0])
+    expected = torch._C._nn.elu(x, 3.0, 5.0, 0.5)
+    torch.testing.assert_close(elu(x, alpha=3.0, scale=5.0, input_scale=0.5), expected)
+    torch.testing.assert_close(elu(x, input_scale=0.5, alpha=3.0, scale=5.0), expected)
+    assert affine(whole * 3, scale=2, shift=-1, limit=5).tolist() == [5, 5, 5]
+    assert affine(whole * 3, scale=2, shift=-2, limit=5).tolist() == [4, 4, 4]
+
+
+def test_nan_and_infinite_scalars() -> None:
+    assert add_alpha(ones, ones, alpha=float("inf")).tolist() == [float("inf")] * 3
+    assert add_alpha(ones, ones, alpha=float("nan")).isnan().all()
+
+
+# --- out= ------------------------------------------------------------------------------------------------------------
+
+
+def test_out_is_returned_and_filled() -> None:
+    x, y = torch.randn(2, 10)
+    out = torch.full((10,), 7.0)
+    assert atan2(x, y, out=out) is out
+    toolbox.assert_equal(out, atan2(x, y))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "out"),
+    [
+        (torch.int32, torch.int64),
+        (torch.int64, torch.int8),
+        (torch.int32, torch.float16),
+        (torch.float32, torch.float16),
+        (torch.float16, torch.bfloat16),
+        (torch.bfloat16, torch.float16),
+        (torch.float32, torch.complex64),
+        (torch.bool, torch.float32),
+        (torch.bool, torch.uint8),
+        (torch.uint8, torch.int16),
+    ],
+)
+def test_out_of_another_dtype(inputs: torch.dtype, out: torch.dtype) -> None:
+    """What torch.add casts on store, pymetal does, too."""
+    x, y = toolbox.operands(inputs, 2, 20)
+    if not inputs.is_floating_point and inputs is not torch.bool:
+        x, y = x // 2, y // 2
+    expected = torch.empty(x.shape, dtype=out)
+    torch.add(x, y, out=expected)
+    actual = torch.empty(x.shape, dtype=out)
+    with toolbox.batch("ieee"):
+        assert add_alpha(x, y, out=actual) is actual
+    if out.is_complex:
+        actual, expected = torch.view_as_real(actual), torch.view_as_real(expected)
+    toolbox.assert_equal(actual, expected)
+
+
+def test_comparison_into_float() -> None:
+    x, y = torch.randn(2, 10)
+    out = torch.empty(10)
+    toolbox.assert_equal(less(x, y, out=out), (x < y).float())
+
+
+def test_out_with_strides() -> None:
+    x, y = torch.randn(2, 4, 6)
+    whole_out = torch.full((8, 12), -1.0)
+    out = whole_out[::2, ::2]
+    assert add_alpha(x, y, out=out) is out
+    toolbox.assert_equal(out, x + y)
+    assert (whole_out[1::2] == -1).all()
+    assert (whole_out[:, 1::2] == -1).all()
+    turned = torch.empty(6, 4).t()
+    toolbox.assert_equal(add_alpha(x, y, out=turned), x + y)
+    assert turned.stride() == (1, 4)
+
+
+def test_out_is_an_input() -> None:
+    for x, y in ((torch.randn(100), torch.randn(100)), (torch.randn(6, 4).t(), torch.randn(4, 6))):
+        expected = x + 2 * y
+        torch.testing.assert_close(add_alpha(x, y, alpha=2, out=x), expected)
+        torch.testing.assert_close(x, expected)
+    x = torch.randn(10)
+    expected = x + x
+    toolbox.assert_equal(add_alpha(x, x, out=x), expected)
+
+
+def test_out_apart_in_the_same_storage() -> None:
+    storage = torch.arange(10.0)
+    add_alpha(storage[:5], storage[:5], out=storage[5:])
+    assert storage.tolist() == [0, 1, 2, 3, 4, 0, 2, 4, 6, 8]
+
+
+def test_empty_out_is_resized() -> None:
+    out = torch.empty(0)
+    assert add_alpha(torch.ones(2, 1), torch.ones(3), out=out) is out
+    assert out.tolist() == [[2, 2, 2], [2, 2, 2]]
+
+
+def test_inputs_that_require_grad_without_autograd() -> None:
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        assert add_alpha(x, x).tolist() == [2, 2, 2]
+    with torch.inference_mode():
+        assert add_alpha(x, x).tolist() == [2, 2, 2]
+
+
+# --- as an object ----------------------------------------------------------------------------------------------------
+
+
+def test_wraps_the_function() -> None:
+    assert atan2.__name__ == "atan2"
+    assert atan2.__doc__ == atan2.doc == "Angle of the point (b, a), in radians."
+    assert atan2.__module__ == "examples.atan2"
+    x, y = torch.randn(2, 5)
+    # The undecorated body is ordinary Python on tensors: a third witness.
+    torch.testing.assert_close(atan2.__wrapped__(x, y), torch.atan2(x, y))
+    torch.testing.assert_close(addcmul.__wrapped__(x, y, y, value=2), torch.addcmul(x, y, y, value=2))
+
+
+def test_attributes() -> None:
+    assert (add_alpha.name, add_alpha.arity.name, add_alpha.arity.inputs) == ("add_alpha", "binary", 2)
+    assert (clamp.arity.name, elu.arity.name) == ("ternary", "unary")
+    assert [d.name for d in smooth_l1.ir.domain] == ["float32", "float16", "bfloat16"]
+    assert repr(atan2) == "<pymetal.binary atan2>"
+    assert less.doc == ""
+
+
+def test_pickle_and_copy() -> None:
+    assert pickle.loads(pickle.dumps(atan2)) is atan2
+    assert copy.copy(atan2) is atan2
+    assert copy.deepcopy([atan2])[0] is atan2
+
+
+def test_bare_and_called_decorators(tmp_path: Path) -> None:
+    bare = "@pymetal.unary\ndef f(x: T) -> T:\n    return x\n"
+    a = toolbox.load(tmp_path, bare).f
+    b = toolbox.load(tmp_path, bare.replace("unary", "unary()")).f
+    assert a.metal_source == b.metal_source
+
+
+def test_threads_compile_once_and_agree(tmp_path: Path) -> None:
+    functor = toolbox.load(tmp_path, "@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    return x * 3 - 1\n").f
+    x = torch.randn(1000)
+    results: list[Any] = []
+    threads = [threading.Thread(target=lambda: results.append(functor(x))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 6
+    for result in results:
+        torch.testing.assert_close(result, x * 3 - 1)
+
+
+def test_constants_are_frozen_when_decorated(tmp_path: Path) -> None:
+    """A later change of a global does not reach the functor: the text was made."""
+    module = toolbox.load(
+        tmp_path, "SCALE = 2\n@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    return x * SCALE\n"
+    )
+    module.SCALE = 5
+    assert module.f(torch.ones(1)).item() == 2
+    assert module.f.reference(torch.ones(1)).item() == 2
+
+
+def test_jit_source_compiles_nothing_away() -> None:
+    """`jit_source` is what the call with the same arguments compiles: its kernels read the stored dtypes."""
+    text = add_alpha.jit_source(torch.ones(2).half(), torch.ones(2))
+    assert "device const half* in0" in text
+    assert "device const float* in1" in text
+    assert "device float* out" in text
+    assert "constant float& s0" in text
+
+
+def test_same_name_in_one_file() -> None:
+    with pytest.raises(CallError, match="two functors are called atan2"):
+        pymetal.emit([atan2, atan2], "/nowhere/out.metal")
+    with pytest.raises(CallError, match="no functor to emit"):
+        pymetal.emit([], "/nowhere/out.metal")
+    with pytest.raises(CallError, match="is not a functor"):
+        pymetal.emit([torch.atan2], "/nowhere/out.metal")
+
+
+def test_emit(tmp_path: Path) -> None:
+    path = tmp_path / "out.metal"
+    text = pymetal.emit([atan2, functors.less], path)
+    assert path.read_text(encoding="ascii") == text
+    stamp = path.stat().st_mtime_ns
+    pymetal.emit([atan2, functors.less], path)
+    assert path.stat().st_mtime_ns == stamp  # a file with the same text is left alone
+    path.chmod(0o640)
+    assert pymetal.emit(atan2, path) == atan2.metal_source == path.read_text(encoding="ascii")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["out.metal"]
+    with pytest.raises(OSError, match="nowhere"):
+        pymetal.emit(atan2, tmp_path / "nowhere" / "out.metal")
