@@ -76,19 +76,30 @@ def _language_flags(numerics: str) -> tuple[str, ...]:
 
 
 def _code_flags(numerics: str) -> tuple[str, ...]:
-    native = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
+    """Half is rounded after each operation, integers wrap, conversions saturate, LLVM knows of the flushing."""
+    is_arm = platform.machine() in ("arm64", "aarch64")
+    native = ("-mcpu=native",) if is_arm else ("-march=native", "-fexcess-precision=16")
+    flush = ("-Xclang", "-fdenormal-fp-math-f32=preserve-sign,preserve-sign") if numerics == "apple" else ()
     return (
-        native, "-O3", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fexcess-precision=16", "-fno-math-errno",
+        *native, *flush, "-O3", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-math-errno",
         "-fno-trapping-math", "-fno-strict-float-cast-overflow", "-fno-strict-aliasing",
         "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-mllvm", "-inline-threshold=2000",
         "-ffp-contract=on" if numerics == "apple" else "-ffp-contract=off",
     )  # fmt: skip
 
 
-def _run(command: Sequence[str], text: str | None, source: str) -> str:
-    """Run the compiler on text; its standard output. A failure is the user's source's."""
+def _run(command: Sequence[str], text: str | None, source: str, cache: Cache | None = None) -> str:
+    """Run the compiler on text; its standard output. A failure is the user's source's.
+
+    `cache` is where zig may keep what it builds for linking.
+    """
+    environment = dict(os.environ)
+    if cache is not None:
+        environment |= {name: str(cache.root / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
     try:
-        done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", errors="replace", check=False)
+        done = subprocess.run(
+            command, input=text, capture_output=True, encoding="utf-8", errors="replace", check=False, env=environment
+        )
     except OSError as error:
         raise ToolchainError(f"{command[0]} cannot be run: {error}") from error
     if done.returncode != 0:
@@ -213,7 +224,7 @@ class Build:
             target = folder / "kernel.o"
             command = (*compiler.command, *flags, "-include", str(SHIM / "prelude.h"), "-c", "-o", str(target), "-")
             _run(command, text, self.source.text)
-            _run((*_link_command(compiler), "-o", str(product), str(target)), None, self.source.text)
+            _run((*_link_command(compiler), "-o", str(product), str(target)), None, self.source.text, self.cache)
             return self.cache.put(key, SUFFIX, product.read_bytes())
 
 
@@ -221,5 +232,6 @@ def _link_command(compiler: Compiler) -> tuple[str, ...]:
     """Links one object; its only undefined names are libm's, which the process has loaded."""
     if compiler.linker and compiler.linker[-1] == "ld.lld":
         return (*compiler.linker, "-shared")
-    undefined = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
-    return (*(compiler.linker or compiler.command), "-shared", "-nostdlib", *undefined)
+    driver = compiler.linker or compiler.command
+    # Apple's linker refuses a library without libSystem, which holds libm.
+    return (*driver, "-shared") if sys.platform == "darwin" else (*driver, "-shared", "-nostdlib")

@@ -182,6 +182,7 @@ class Cache:
             with contextlib.suppress(OSError):
                 path.unlink()
                 freed += size
+        shutil.rmtree(self.root / "zig", ignore_errors=True)  # see build.py
         return freed
 
     def trim(self) -> None:
