@@ -36,7 +36,7 @@ def hardshrink(x: T, *, lambd: T = 0.5) -> T:
 
 @pymetal.unary(dtypes="floating")
 def softplus(x: T, *, beta: T = 1, threshold: T = 20) -> T:
-    return x if x * beta > threshold else metal.log1p(metal.exp(x * beta)) / beta
+    return x if x * beta > threshold else metal.log(1 + metal.exp(x * beta)) / beta
 
 
 @pymetal.unary(dtypes="floating")

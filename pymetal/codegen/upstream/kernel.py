@@ -16,6 +16,7 @@ from pymetal.errors import PyMetalError
 _STRUCT = re.compile(r"^(?:template\s*<[^\n]*>\s*\n)?struct\s+(\w+)_functor\b", re.MULTILINE)
 _DEFINED = re.compile(r"DEFINE_\w*FUNCTOR")
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"][^\n]*\n?", re.MULTILINE)
+_DIRECTIVES = re.compile(r"^[ \t]*#[ \t]*(?:if|else|endif)[^\n]*", re.MULTILINE)
 _USING = re.compile(r"^using namespace [\w:]+;[^\n]*\n?", re.MULTILINE)
 
 
@@ -185,11 +186,8 @@ def _insert_registrations(text: str, wanted: str, name: str) -> str:
         return f"{text.rstrip()}\n\n{wanted}"
     last = kin[-1]
     for call in calls:  # the other registrations of the same functor, directly below
-        if (
-            call.start >= last.end
-            and call.arguments[0] == last.arguments[0]
-            and not text[last.end : call.start].strip()
-        ):
+        below = call.start >= last.end and not _DIRECTIVES.sub("", text[last.end : call.start]).strip()
+        if below and call.arguments[0] == last.arguments[0]:
             last = call
     at = max(_line_end(text, last.end), functor)
     at = _outside_conditionals(text, at)

@@ -12,6 +12,7 @@ from pymetal.codegen.upstream import checks, host_stub, kernel, legacy, next_ste
 from pymetal.codegen.upstream.checkout import KERNELS, NATIVE, OPERATIONS, TAGS, YAML, Checkout
 from pymetal.codegen.upstream.edit import Patch
 from pymetal.codegen.upstream.formatting import format_edits
+from pymetal.codegen.upstream.host_function import function_text
 from pymetal.codegen.upstream.native_functions import NativeFunctions, changed_rows, join, own
 from pymetal.codegen.upstream.registered import Registered, tree_registrations
 from pymetal.codegen.upstream.rows import Kernels, read_kernels, rows_of_stub, select
@@ -91,6 +92,7 @@ def place(
     chosen = [(e, find_stub(checkout, stub or stub_of_functor(e.checked.name, known))) for e in entries]
     kernels = read_kernels(checkout, (s.name for s in known.values() if s.elementwise))
     for entry, target in chosen:
+        function_text(checkout, entry, target)  # refuses scalars that do not fit before anything else is looked at
         path = kernel_file(checkout, entry, target, file)
         kernel.place_functor(checkout, entry, path, replace=replace)
         host = f"{OPERATIONS}/{Path(path).stem}.mm"

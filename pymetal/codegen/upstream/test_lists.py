@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from pymetal.codegen.upstream.checkout import COMMON_MPS, OPINFO_FILES, Checkout
+from pymetal.codegen.upstream.checkout import COMMON_MPS, OPINFO_FILES, Checkout, with_endings_of
 from pymetal.errors import PyMetalError
 
 _LIST = re.compile(r"XFAIL|SKIP")
@@ -59,14 +59,15 @@ def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[
     if not checkout.exists(COMMON_MPS):
         return []
     text = checkout.text(COMMON_MPS)
-    edited, removed = clear_text(text, keys, dtypes)
-    if edited != text:
-        checkout.write(COMMON_MPS, edited)
+    plain = text.replace("\r\n", "\n")
+    edited, removed = clear_text(plain, keys, dtypes)
+    if edited != plain:
+        checkout.write(COMMON_MPS, with_endings_of(text, edited))
     return removed
 
 
 def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None) -> tuple[str, list[Removed]]:
-    """The same, for the text of the file."""
+    """The same, for a text with line feeds."""
     source = _Source(text)
     cuts: list[tuple[int, int, str]] = []
     removed: list[Removed] = []
