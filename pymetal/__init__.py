@@ -50,7 +50,8 @@ from pymetal.errors import (
 from pymetal.facts import is_bool, is_complex, is_floating, is_integral, is_signed
 from pymetal.files import emit
 from pymetal.functor import Functor, binary, ternary, unary
-from pymetal.intrinsics import metal
+from pymetal.helper import func
+from pymetal.intrinsics import metal, static_range
 
 if TYPE_CHECKING:
     from pymetal.runtime import host
@@ -84,6 +85,7 @@ __all__ = [
     "emit",
     "float16",
     "float32",
+    "func",
     "host",
     "int8",
     "int16",
@@ -95,6 +97,7 @@ __all__ = [
     "is_integral",
     "is_signed",
     "metal",
+    "static_range",
     "ternary",
     "uint8",
     "uint16",

@@ -16,9 +16,11 @@ from pymetal.codegen.metal import FunctorText, functor_text
 from pymetal.codegen.names import identifier
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import CallError, nearest
-from pymetal.frontend.annotations import Signature
+from pymetal.frontend.annotations import Signature, parse_signature
+from pymetal.frontend.definition import Definition
+from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import read_source
-from pymetal.frontend.verify import check
+from pymetal.frontend.verify import Body, check_functor
 from pymetal.meaning.evaluate import evaluate
 from pymetal.promotion import Promotion, find_promotion
 from pymetal.runtime import plan
@@ -42,21 +44,59 @@ class Functor:
         self, function: Callable[..., Any], arity: Arity, promotion: str = "default", dtypes: object = None,
         opmath: bool = False,
     ) -> None:  # fmt: skip
-        source = read_source(function)
         self._promotion: Promotion = find_promotion(promotion)
-        wanted = None if dtypes is None else _dtypes.parse_dtypes(dtypes)
-        self._signature: Signature
-        self._signature, checked = check(
-            source, arity, self._promotion, opmath, wanted, function.__kwdefaults__ or {}
-        )  # fmt: skip
-        self.ir = ir.Checked(identifier(checked.name), checked.doc, checked.overloads)
-        self.name = self.ir.name
+        self._wanted = None if dtypes is None else _dtypes.parse_dtypes(dtypes)
         self.arity = arity
-        self.doc = checked.doc
         self.opmath = opmath
-        self._scalars = {name: default for name, _, default, _ in self._signature.scalars}
-        self._widens = opmath and arity.widens(bool(self._scalars))
+        self._bodies = [self._body(function)]
+        self._check()
         functools.update_wrapper(self, function)
+
+    def _body(self, function: Callable[..., Any]) -> Body:
+        source = read_source(function)
+        return Body(source, parse_signature(source, self.arity, getattr(function, "__kwdefaults__", None) or {}))
+
+    def _check(self) -> None:
+        """Types all bodies, and forgets what was made of fewer."""
+        self._signature = self._bodies[0].signature
+        self._scalars = {name: default for name, _, default, _ in self._signature.scalars}
+        self._widens = self.opmath and self.arity.widens(bool(self._scalars))
+        checked = check_functor(self._bodies, self._promotion, self._wanted, self.opmath and not self._widens)
+        self.ir = ir.Checked(identifier(checked.name), checked.doc, checked.overloads)
+        self.__pymetal_definition__ = Definition(self._signature, self.ir, promotes=True)
+        self.name = self.ir.name
+        self.doc = checked.doc
+        for cached in ("_text", "_programs"):
+            self.__dict__.pop(cached, None)
+
+    def overload(self, function: Callable[..., Any]) -> Functor:
+        """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
+
+        The narrowest body that admits a dtype serves it. Without `dtypes=` the functor is also registered for the
+        dtypes that the new annotation stands for.
+
+        Returns:
+            This functor, so that the body may have its name.
+
+        Raises:
+            PyMetalError: the function cannot become Metal, takes other parameters, or overlaps another body.
+        """
+        body = self._body(function)
+        mine, first = body.signature, self._signature
+        found = (len(mine.tensors), [s[0] for s in mine.scalars])
+        wanted = (len(first.tensors), [s[0] for s in first.scalars])
+        if found != wanted:
+            raise refusal(
+                "overload-signature", body.source.span(body.source.node), functor=self.name,
+                found=_parameters(mine), wanted=_parameters(first),
+            )  # fmt: skip
+        self._bodies.append(body)
+        try:
+            self._check()
+        except BaseException:
+            self._bodies.pop()
+            raise
+        return self
 
     # --- text ---
 
@@ -99,20 +139,20 @@ class Functor:
             CallError: the arguments do not fit the functor.
         """
         operands, numbers = self._operands(args), self._numbers(scalars)
-        promoted = plan.promote(operands, self._promotion)
-        element = dtypes.from_torch(promoted.element)
+        promoted = plan.promote(operands)
+        element = dtypes.from_torch(promoted)
         wide = {dtypes.float64: dtypes.float32, dtypes.complex128: dtypes.complex64}
         registered = wide.get(element, element) if element else element
         found = next((o for o in self.ir.overloads if _serves(o, registered)), None) if registered else None
         if element is None or found is None:
-            plan.element_type(self.name, promoted.element, self.ir.domain)
+            plan.element_type(self.name, promoted, self.ir.domain)
             raise AssertionError("a registered dtype has an overload")
         tensors = [torch.as_tensor(o) for o in operands]
         shape = plan.broadcast(self.name, tensors)
         device = device_of(self.name, tensors)
-        compute = dtypes.opmath(element) if self._widens and element.kind in _WIDENED else element
-        ready = [t.to(device=device, dtype=promoted.element).to(compute.torch).expand(shape) for t in tensors]
-        return evaluate(found.function, compute, ready, numbers).to(promoted.result)
+        compute = self._compute(element)
+        ready = [t.to(device=device, dtype=promoted).to(compute.torch).expand(shape) for t in tensors]
+        return evaluate(found.function, compute, ready, numbers).to(_result(found.function, element, compute).torch)
 
     # --- running ---
 
@@ -149,14 +189,15 @@ class Functor:
                 hint="Call it under torch.no_grad(), or pass x.detach().",
             )
         device = device_of(self.name, tensors)
-        promoted = plan.promote(operands, self._promotion)
-        element = plan.element_type(self.name, promoted.element, self.ir.domain)
-        ready = [self._ready(o, promoted.element, device) for o in operands]
+        promoted = plan.promote(operands)
+        element = plan.element_type(self.name, promoted, self.ir.domain)
+        ready = [self._ready(o, promoted, device) for o in operands]
         shape = plan.broadcast(self.name, ready)
+        dtype = _result(_known_overload(self.ir, element).function, element, self._compute(element)).torch
         if out is None:
-            result = plan.new_output(ready, shape, promoted.result, device)
+            result = plan.new_output(ready, shape, dtype, device)
         else:
-            result = plan.check_output(self.name, out, tensors, shape, promoted.result, device)
+            result = plan.check_output(self.name, out, tensors, shape, dtype, device)
         key = self._launch_key(element, ready, result)
         program = self._programs.get(find_device(device), key)
         values = [_bound(numbers[name], bound) for name, bound in zip(self._scalars, key.bound_scalars, strict=True)]
@@ -167,10 +208,8 @@ class Functor:
         return Programs(self.ir, self._text.source)
 
     def _launch_key(self, element: DType, tensors: Sequence[torch.Tensor], out: torch.Tensor) -> LaunchKey:
-        found = self.ir.overload(element)
-        assert found is not None
-        function = found.function
-        compute = dtypes.opmath(element) if self._widens and element.kind in _WIDENED else element
+        function = _known_overload(self.ir, element).function
+        compute = self._compute(element)
         inputs = tuple(_known(dtypes.from_torch(t.dtype)) for t in tensors)
         scalars = tuple(_known(ir.resolve(p.type, compute)) for p in function.scalars)
         returned = _known(ir.resolve(function.result, compute))
@@ -179,6 +218,10 @@ class Functor:
         if output is None or not output.metal:
             raise CallError(f"{self.name}: Metal has no {out.dtype} for out=", hint=f"Pass out= of {returned}.")
         return LaunchKey(inputs, compute, returned, output, scalars, params)
+
+    def _compute(self, element: DType) -> DType:
+        """What the functor is called with: float for half where a registration macro widens."""
+        return dtypes.opmath(element) if self._widens and element.kind in _WIDENED else element
 
     def _ready(self, operand: plan.Operand, element: torch.dtype, device: torch.device) -> torch.Tensor:
         """An operand as the kernel reads it: on the device, of a dtype that Metal has, with nothing pending."""
@@ -191,12 +234,13 @@ class Functor:
 
     def _operands(self, args: tuple[Any, ...]) -> list[plan.Operand]:
         if len(args) != self.arity.inputs:
-            names = ", ".join(self._signature.tensors)
+            names = ", ".join(name for name, _ in self._signature.tensors)
             raise CallError(
                 f"{self.name}({names}) takes {self.arity.inputs} tensor(s), and {len(args)} came",
                 hint="Scalar parameters are passed by keyword." if len(args) > self.arity.inputs else None,
             )
-        for name, value in zip(self._signature.tensors, args, strict=True):
+        names_of = [name for name, _ in self._signature.tensors]
+        for name, value in zip(names_of, args, strict=True):
             if not plan.is_operand(value):
                 raise CallError(
                     f"{self.name}: {name} is {type(value).__name__}",
@@ -236,6 +280,27 @@ class Functor:
 
 _dtypes = dtypes  # the constructor has a parameter of that name
 _WIDENED = frozenset({Kind.FLOATING, Kind.COMPLEX})
+
+
+def _parameters(signature: Signature) -> str:
+    scalars = ", ".join(s[0] for s in signature.scalars)
+    return f"{len(signature.tensors)} tensor(s)" + (f" and the scalar(s) {scalars}" if scalars else "")
+
+
+def _known_overload(checked: ir.Checked, element: DType) -> ir.Overload:
+    found = checked.overload(element)
+    assert found is not None
+    return found
+
+
+def _result(function: ir.Function, element: DType, compute: DType) -> DType:
+    """The dtype of a functor's result. Where half was widened for it, the element type comes back narrow."""
+    wide = compute in (dtypes.float64, dtypes.complex128)
+    resolved = _known(ir.resolve(function.result, element if function.result == ir.Var() else compute))
+    return _DOUBLE.get(resolved, resolved) if wide else resolved
+
+
+_DOUBLE = {dtypes.float32: dtypes.float64, dtypes.complex64: dtypes.complex128}
 
 
 def _serves(overload: ir.Overload, element: DType) -> bool:

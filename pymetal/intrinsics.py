@@ -6,13 +6,14 @@ meaning, so that the undecorated body of a functor can be run, and debugged, as 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from pymetal import ops
+from pymetal.dtypes import DType
 from pymetal.ir import Op
-from pymetal.terms import TABLE
+from pymetal.ops import TABLE
 
 
 class Intrinsic:
@@ -52,15 +53,34 @@ class Namespace:
             if head == prefix:
                 setattr(self, last, Intrinsic(op))
 
+    # Only reached for names that are not there; the annotation tells type checkers that the others are.
     def __getattr__(self, name: str) -> Any:
-        # Only reached for names that are not there; the annotation tells type checkers that the others are.
         raise AttributeError(f"{self.__name__} has no function {name!r}")
 
     def __repr__(self) -> str:
         return f"<pymetal namespace {self.__name__}>"
 
 
+def as_type(value: torch.Tensor, dtype: DType) -> torch.Tensor:
+    """The same bits read as another type of the same width: ``metal.as_type(x, pymetal.int32)``."""
+    return value.view(dtype.torch)
+
+
+def polevl(x: torch.Tensor, coefficients: Sequence[float]) -> torch.Tensor:
+    """A polynomial by Horner's rule; the coefficient of the highest power comes first."""
+    result = torch.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        result = result * x + coefficient
+    return result
+
+
+def static_range(*bounds: int) -> range:
+    """As `range`, in a loop that is unrolled when the functor is compiled; the bounds are constants."""
+    return range(*bounds)
+
+
 metal = Namespace("metal")
 for _space in ("precise", "fast", "c10"):
     setattr(metal, _space, Namespace(f"metal.{_space}"))
-MATH_NAMES = tuple(name for name in ops.BY_ALIAS if name.startswith("math."))
+setattr(metal, "as_type", as_type)  # noqa: B010 - the class declares no names: rows do
+setattr(metal, "polevl", polevl)  # noqa: B010

@@ -99,7 +99,7 @@ WEAK_COMPLEX = Weak(Number.COMPLEX)
 _WEAK_AS = {Number.INT: dtypes.int32, Number.FLOAT: dtypes.float32, Number.COMPLEX: dtypes.complex64}
 
 
-_APPLY: dict[type, Callable[[DType], DType | None]] = {
+APPLY: dict[type, Callable[[DType], DType | None]] = {
     OpMath: dtypes.opmath,
     ComplexOf: dtypes.complex_of,
     RealOf: dtypes.real_of,
@@ -113,7 +113,7 @@ def resolve(type_: Type, element: DType) -> DType | None:
             return element
         case OpMath(of) | ComplexOf(of) | RealOf(of):
             inner = resolve(of, element)
-            return None if inner is None else _APPLY[type(type_)](inner)
+            return None if inner is None else APPLY[type(type_)](inner)
         case Concrete(dtype):
             return dtype
         case Weak(number):
@@ -133,6 +133,7 @@ class Rule(enum.Enum):
     LOGICAL = "operands and result are bool"
     DIVIDE = "as SAME, but integers become float32 first"
     MATHS = "computed in float at least and rounded once to the joined type; integers become float32"
+    WIDEN = "as MATHS for floats; integers are computed as they are"
     PREDICATE = "operands as MATHS, the result is bool"
 
 
@@ -153,12 +154,38 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Named:
-    """Printed as a call of a function."""
+    """Printed as a call of a function that Metal or c10 has."""
 
     function: str
 
 
-Text: TypeAlias = Infix | Prefix | Named
+@dataclass(frozen=True)
+class Member:
+    """Printed as a call of a static member function, which the functor's struct brings along.
+
+    For what neither Metal nor c10 has, or has with another meaning. A member belongs to the struct, so that two
+    functors of one file never define it twice.
+    """
+
+    function: str
+    definition: str  # Metal text, two spaces of indentation less than it has in the struct
+
+
+@dataclass(frozen=True)
+class Field:
+    """Printed as a component of its operand."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """Printed as a pattern around its operands, which stand where `{0}`, `{1}` are."""
+
+    pattern: str
+
+
+Text: TypeAlias = Infix | Prefix | Named | Member | Field | Wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,14 +197,19 @@ class Op:
     rule: Rule
     kinds: frozenset[Kind]  # what the joined operand type may be
     text: Text
-    torch: Callable[..., Any]  # the meaning, on tensors that already have the joined type
-    derivative: Any = None  # (operands, result) -> a partial derivative for each operand; None: not differentiable
+    torch: Callable[..., Any]  # the meaning, on tensors that already have the types of the row
+    derivative: Any = None  # (*operands, result) -> a partial derivative for each operand; None: not differentiable
+    params: tuple[Type | None, ...] | None = None  # fixed types of operands; None: the joined type
+    result: Type | None = None  # a fixed type of the result; a function of Var() is one of the joined type
     wraps: bool = False  # in C++ the result on narrow integers is an int, right only modulo 2**bits
     congruent: bool = False  # takes operands that are right only modulo 2**bits
     python: Callable[..., Any] | None = None  # folds Python numbers
     since: tuple[int, int] = (2, 8)  # the first torch release whose headers have it
     header: str | None = None  # the header that declares it, when it is not Metal's own
-    aliases: tuple[str, ...] = field(default=())  # the names by which a body reaches it
+    aliases: tuple[str, ...] = ()  # further names by which a body reaches it
+    on_bool: Op | None = None  # the row for bool operands, where that is another one
+    on_integer: Op | None = None  # the row for integer operands, where that is another one
+    on_complex: Op | None = None  # the row for complex operands, where that is another one
 
     def __repr__(self) -> str:
         return self.name
@@ -243,7 +275,45 @@ class Select:
     type: Type
 
 
-Expr: TypeAlias = Name | Const | Call | Cast | Select
+@dataclass(frozen=True)
+class Bits:
+    """The same bits read as another type of the same width."""
+
+    type: Type
+    value: Expr
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A tuple of numbers, printed as an array in constant memory."""
+
+    name: str
+    values: tuple[int | float, ...]
+    type: Type  # of the elements
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of a table; the index is an int inside the table's range."""
+
+    table: Table
+    index: Expr
+    type: Type
+
+
+@dataclass(frozen=True)
+class Invoke:
+    """A call of a user's helper function, or of another functor."""
+
+    callee: Checked
+    args: tuple[Expr, ...]  # of a functor: tensors, then scalars
+    bound: Type  # what the callee's element type is here
+    type: Type
+    span: Span | None = field(default=None, compare=False)
+
+
+Expr: TypeAlias = Name | Const | Call | Cast | Select | Bits | Element | Invoke
 
 # --- statements ------------------------------------------------------------------------------------------------------
 
@@ -286,7 +356,42 @@ class Return:
     span: Span | None = field(default=None, compare=False)
 
 
-Stmt: TypeAlias = Let | Assign | If | Return
+@dataclass(frozen=True)
+class While:
+    """Repeats a block as long as a condition holds, which is computed before each round."""
+
+    condition: Expr
+    body: tuple[Stmt, ...]
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class For:
+    """Counts an integer from `start` by `step` as long as it is below `stop` (above it, if `step` is negative).
+
+    The counter is not assigned in the body. `start`, `stop` and `step` are computed once.
+    """
+
+    name: str
+    type: Type
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: tuple[Stmt, ...]
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Break:
+    """Leaves the innermost loop."""
+
+
+@dataclass(frozen=True)
+class Continue:
+    """Goes on with the next round of the innermost loop."""
+
+
+Stmt: TypeAlias = Let | Assign | If | Return | While | For | Break | Continue
 
 # --- functions -------------------------------------------------------------------------------------------------------
 
@@ -320,11 +425,19 @@ class Overload:
 
 @dataclass(frozen=True)
 class Checked:
-    """A functor whose overloads type-check at every dtype of their domains. Walkers take nothing else."""
+    """A functor, or a helper function, that type-checks at every dtype it serves. Walkers take nothing else."""
 
     name: str
     doc: str
     overloads: tuple[Overload, ...]
+    helper: bool = False  # printed as an inline function, not as a functor
+
+    # Compared as objects: two functions of one text may have met different constants.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     @property
     def domain(self) -> tuple[DType, ...]:
@@ -344,32 +457,87 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case Name() | Const():
             return ()
-        case Call(args=args):
+        case Call(args=args) | Invoke(args=args):
             return args
-        case Cast(value=value):
+        case Cast(value=value) | Bits(value=value):
             return (value,)
+        case Element(index=index):
+            return (index,)
         case Select(condition, then, otherwise):
             return (condition, then, otherwise)
         case _:
             assert_never(expr)
 
 
-def expressions(body: tuple[Stmt, ...]) -> Iterator[Expr]:
-    """Every expression of a body and its subexpressions, outermost first."""
-    stack: list[Expr] = []
+def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The blocks inside a statement."""
+    match stmt:
+        case If(_, then, otherwise):
+            return (then, otherwise)
+        case While(body=body) | For(body=body):
+            return (body,)
+        case Let() | Assign() | Return() | Break() | Continue():
+            return ()
+        case _:
+            assert_never(stmt)
+
+
+def own_expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions of a statement itself, not those of its blocks."""
+    match stmt:
+        case Let(value=None) | Break() | Continue():
+            return ()
+        case Let(value=value) | Assign(value=value) | Return(value=value):
+            return (value,) if value is not None else ()
+        case If(condition=condition) | While(condition=condition):
+            return (condition,)
+        case For(start=start, stop=stop, step=step):
+            return (start, stop, step)
+        case _:
+            assert_never(stmt)
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement of a body and of the blocks inside it, in the order of the text."""
     for stmt in body:
-        match stmt:
-            case Let(value=value):
-                stack += [value] if value is not None else []
-            case Assign(value=value) | Return(value=value):
-                stack.append(value)
-            case If(condition, then, otherwise):
-                stack.append(condition)
-                yield from expressions(then)
-                yield from expressions(otherwise)
-            case _:
-                assert_never(stmt)
+        yield stmt
+        for block in blocks(stmt):
+            yield from statements(block)
+
+
+def expressions(body: tuple[Stmt, ...]) -> Iterator[Expr]:
+    """Every expression of a body and its subexpressions, in the order of the text, outer before inner."""
+    for stmt in statements(body):
+        for expr in own_expressions(stmt):
+            yield from subexpressions(expr)
+
+
+def subexpressions(expr: Expr) -> Iterator[Expr]:
+    """An expression and all of its parts, in the order of the text, outer before inner."""
+    stack = [expr]
     while stack:
-        expr = stack.pop()
-        yield expr
-        stack.extend(operands(expr))
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(operands(current)))
+
+
+def callees(checked: Checked) -> tuple[Checked, ...]:
+    """The functions that `checked` calls, and those that they call, each before its callers."""
+    found: dict[Checked, None] = {}
+
+    def visit(current: Checked) -> None:
+        for overload in current.overloads:
+            for expr in expressions(overload.function.body):
+                if isinstance(expr, Invoke) and expr.callee not in found:
+                    visit(expr.callee)
+                    found.setdefault(expr.callee)
+
+    visit(checked)
+    return tuple(found)
+
+
+def uses(checked: Checked) -> frozenset[Op]:
+    """The rows of the operator table that `checked` and its callees use."""
+    everything = (checked, *callees(checked))
+    bodies = [overload.function.body for c in everything for overload in c.overloads]
+    return frozenset(e.op for body in bodies for e in expressions(body) if isinstance(e, Call))

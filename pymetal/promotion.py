@@ -19,6 +19,7 @@ class Promotion:
     longs: frozenset[Kind] = frozenset()  # operands of these kinds are read as int64
     returns_bool: bool = False
     returns_real: bool = False
+    annotated: bool = False  # the annotation may name another result, such as ComplexOf[T]
 
     def body_type(self, kind: Kind) -> ir.Type:
         """What the element type means inside the body, for operands of `kind`."""
@@ -39,8 +40,8 @@ class Promotion:
 PROMOTIONS: dict[str, Promotion] = {
     p.name: p
     for p in (
-        Promotion("default", "DEFAULT"),
-        Promotion("no_opmath", "NO_OPMATH"),
+        Promotion("default", "DEFAULT", annotated=True),
+        Promotion("no_opmath", "NO_OPMATH", annotated=True),
         Promotion("int_to_float", "INT_TO_FLOAT", floats=INTEGRAL),
         Promotion("always_bool", "ALWAYS_BOOL", returns_bool=True),
         Promotion("complex_to_float", "COMPLEX_TO_FLOAT", returns_real=True),

@@ -9,7 +9,8 @@ from pymetal import ir
 from pymetal.arity import Arity
 from pymetal.codegen.metal import FunctorText
 from pymetal.codegen.registrations import Helper, definition, lines, registrations
-from pymetal.ir import Call, Checked, Op
+from pymetal.errors import CallError
+from pymetal.ir import Checked
 
 # Brings the launch kernels and REGISTER macros.
 _INDEXING = "c10/metal/indexing.h"
@@ -27,13 +28,7 @@ class Entry:
 
 def headers(checked: Checked) -> set[str]:
     """The c10 headers that the functor's text needs for itself."""
-    return {"c10/metal/utils.h", *(op.header for op in operators(checked) if op.header is not None)}
-
-
-def operators(checked: Checked) -> set[Op]:
-    """The rows of the operator table that a functor uses."""
-    bodies = [overload.function.body for overload in checked.overloads]
-    return {expr.op for body in bodies for expr in ir.expressions(body) if isinstance(expr, Call)}
+    return {"c10/metal/utils.h", *(op.header for op in ir.uses(checked) if op.header is not None)}
 
 
 def registration_lines(entry: Entry) -> tuple[list[str], list[Helper]]:
@@ -50,11 +45,25 @@ def metal_file(entries: Sequence[Entry]) -> str:
     helpers = dict.fromkeys(h for _, used in blocks for h in used)
     parts = [
         f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n",
-        *(e.text.source for e in entries),
+        *_pieces(entries).values(),
         *(definition(h) for h in helpers),
         *("".join(f"{line}\n" for line in block) for block, _ in blocks),
     ]
     return "\n".join(parts)
+
+
+def _pieces(entries: Sequence[Entry]) -> dict[str, str]:
+    """The pieces of all functors, each once.
+
+    Raises:
+        CallError: two pieces of one name have different texts.
+    """
+    pieces: dict[str, str] = {}
+    for entry in entries:
+        for name, text in entry.text.pieces.items():
+            if pieces.setdefault(name, text) != text:
+                raise CallError(f"two different functions of the file are called {name}", hint="Rename one of them.")
+    return pieces
 
 
 def required_release(entries: Iterable[Entry]) -> tuple[tuple[int, int], str]:
@@ -63,5 +72,5 @@ def required_release(entries: Iterable[Entry]) -> tuple[tuple[int, int], str]:
     for entry in entries:
         calls = registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath)
         needs += [(c.macro.since, c.macro.name) for c in calls if c.macro is not entry.arity.castout]
-        needs += [(op.since, op.name) for op in operators(entry.checked)]
+        needs += [(op.since, op.name) for op in ir.uses(entry.checked)]
     return max(needs)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+from pymetal.ir import Member, Named
+from pymetal.ops import TABLE
+
 # C++14 keywords and alternative tokens, Metal's additions to them, Metal's types, and macros of <metal_stdlib>.
 RESERVED = frozenset(
     """
@@ -70,3 +73,15 @@ def rename(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
         used.add(metal)
         result[name] = metal
     return result
+
+
+def _functions() -> frozenset[str]:
+    """The last parts of all function names that rows of the operator table print."""
+    named = (op.text.function for op in TABLE.values() if isinstance(op.text, Named | Member))
+    return frozenset(name.rpartition("::")[2] for name in named)
+
+
+# Names of functions in `metal::` and `c10::metal::`, which a using directive brings into every file.
+FUNCTIONS = _functions() | frozenset(
+    {"cast_to", "less", "safe_mod", "powi_impl", "as_type", "max", "min", "mul", "div"}
+)

@@ -10,21 +10,41 @@ Where C++ and the IR differ, this module closes the gap:
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
 from typing_extensions import assert_never
 
 from pymetal import dtypes, ir
+from pymetal.codegen.literals import literal, literal_of
+from pymetal.codegen.names import FUNCTIONS
+from pymetal.codegen.tables import table_name
 from pymetal.dtypes import DType, Kind
-from pymetal.ir import Call, Cast, Const, Expr, Infix, Name, Named, Prefix, Select, Type
+from pymetal.ir import (
+    Bits,
+    Call,
+    Cast,
+    Const,
+    Element,
+    Expr,
+    Field,
+    Infix,
+    Invoke,
+    Member,
+    Name,
+    Named,
+    Prefix,
+    Select,
+    Type,
+    Wrapped,
+)
 
 PRIMARY = 16
 PREFIX = 15
 CONDITIONAL = 3
 _COMPARISON = (9, 10)
 _LOGICAL = (4, 5)
+_BITWISE = (6, 7, 8)
+_SHIFT = 11
 
 
 @dataclass(frozen=True)
@@ -46,6 +66,8 @@ class Printer:
 
     domain: tuple[DType, ...]
     names: dict[str, str]
+    owner: str = ""  # the function whose body this is; its tables carry the name
+    free: bool = False  # it is a helper, so that functions its operators bring carry its name
     element: str = "T"  # how the element type is spelled; a dtype's Metal name in an overload that is no template
 
     def type(self, type_: Type) -> str:
@@ -60,6 +82,8 @@ class Printer:
                 return f"c10::metal::opmath_t<{self.type(of)}>"
             case ir.ComplexOf(of):
                 return f"c10::metal::vec2type_t<{self.type(of)}>"
+            case ir.RealOf(of) if resolved == {dtypes.float32, dtypes.float16}:
+                return f"conditional_t<is_same_v<{self.type(of)}, half2>, half, float>"
             case ir.RealOf() | ir.Var() | ir.Concrete() | ir.Weak():
                 raise AssertionError(f"{type_} has no spelling over {self.domain}")
             case _:
@@ -81,6 +105,12 @@ class Printer:
                 return Fragment(text, CONDITIONAL, a.exact and b.exact)
             case Call():
                 return self._call(expr)
+            case Bits(type_, value):
+                return Fragment(f"as_type<{self.type(type_)}>({self.value(value).text})")
+            case Element(table, index):
+                return Fragment(f"{table_name(self.owner, table)}[{self.expr(index).text}]")
+            case Invoke():
+                return self._invoke(expr)
             case _:
                 assert_never(expr)
 
@@ -103,15 +133,37 @@ class Printer:
                 operand = args[0].within(PREFIX)
                 gap = f"({operand})" if operand.startswith(symbol) else operand
                 return Fragment(f"{symbol}{gap}", PREFIX, exact)
-            case Named(function):
-                return Fragment(f"{function}({', '.join(a.text for a in args)})")
+            case Member(function) if self.free:
+                return Fragment(f"{self.owner}_{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
+            case Named(function) | Member(function):
+                return Fragment(f"{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
+            case Field(name):
+                return Fragment(f"{args[0].within(PRIMARY)}.{name}")
+            case Wrapped(pattern):
+                return Fragment(pattern.format(*(a.text for a in args), type=self.type(call.type)), PRIMARY, exact)
             case _:
                 assert_never(op.text)
+
+    def _invoke(self, call: Invoke) -> Fragment:
+        # Arguments have the parameters' types to the letter: templates are chosen by them.
+        args = [self.value(a).text for a in call.args]
+        callee = call.callee
+        if callee.helper:
+            return Fragment(f"{helper_name(callee.name)}({', '.join(args)})")
+        count = len(callee.overloads[0].function.params)
+        tensors, scalars = args[:count], args[count:]
+        if len(scalars) > 1:
+            bound = {ir.resolve(call.bound, d) for d in self.domain}
+            spelled = self.type(call.bound) if len(bound) > 1 else params_argument(callee, next(iter(bound)))
+            scalars = [f"{callee.name}_params<{spelled}>{{{', '.join(scalars)}}}"]
+        return Fragment(f"{callee.name}_functor{{}}({', '.join([*tensors, *scalars])})")
 
     def _operand(self, operand: Fragment, precedence: int) -> Fragment:
         """Parenthesised where C++ would read it right but a person might not: `a < b == c`, `a && b || c`."""
         mixed = precedence in _COMPARISON and operand.precedence in _COMPARISON
         mixed |= precedence in _LOGICAL and operand.precedence in _LOGICAL and precedence != operand.precedence
+        mixed |= precedence in _BITWISE and operand.precedence < PREFIX and operand.precedence != precedence
+        mixed |= precedence == _SHIFT and operand.precedence < PREFIX
         return Fragment(f"({operand.text})", PRIMARY, operand.exact) if mixed else operand
 
     def _narrow(self, type_: Type) -> bool:
@@ -128,57 +180,51 @@ class Printer:
         )  # a literal set of both: one side is half where the other is bfloat
         if differ and sources & halves and targets & halves:
             text = f"float({text})"
+        if any(d is not None and d.kind is Kind.COMPLEX for d in targets):
+            return self._to_complex(text, value.type, target)
         return Fragment(convert(text, self.type(target), template=target == ir.Var()))
+
+    def _to_complex(self, text: str, source: Type, target: Type) -> Fragment:
+        """A conversion to a complex type: of a complex number, or of a real one with no imaginary part."""
+        spelled = self.type(target)
+        kinds = {d.kind for d in (ir.resolve(source, e) for e in self.domain) if d is not None}
+        if Kind.COMPLEX in kinds:
+            return Fragment(convert(text, spelled, template=target == ir.Var()))
+        return Fragment(
+            f"{spelled}({text}, 0.0f)" if spelled == "float2" else f"c10::metal::cast_to<{spelled}>({text})"
+        )
 
     def _const(self, value: bool | int | float | complex, type_: Type) -> Fragment:
         resolved = {ir.resolve(type_, d) for d in self.domain}
         only = next(iter(resolved)) if len(resolved) == 1 else None
         if type_ == ir.Var() and self.element == "T":
             only = None
+        if any(d is not None and d.kind is Kind.COMPLEX for d in resolved):
+            number = complex(value)
+            return Fragment(f"{self.type(type_)}({literal(number.real)}, {literal(number.imag)})")
         if only is None:
             return Fragment(f"{self.type(type_)}({literal(value)})")
-        return literal_of(value, only)
+        text = literal_of(value, only)
+        return Fragment(text, PREFIX if text.startswith("-") else PRIMARY)
+
+
+def helper_name(name: str) -> str:
+    """A helper's name in the text: one that Metal or c10 has as a function would be ambiguous."""
+    return f"{name}_" if name in FUNCTIONS else name
+
+
+def params_argument(callee: ir.Checked, element: DType | None) -> str:
+    """What a functor's parameter struct is instantiated with at `element`: the type of its symbolic scalars."""
+    assert element is not None
+    overload = callee.overload(element)
+    assert overload is not None
+    scalars = overload.function.scalars
+    symbolic = next((p for p in scalars if not isinstance(p.type, ir.Concrete)), scalars[0])
+    resolved = ir.resolve(symbolic.type, element)
+    assert resolved is not None
+    return resolved.metal
 
 
 def convert(text: str, target: str, *, template: bool = False) -> str:
     """A conversion: `static_cast<T>(x)` for a template parameter, `float(x)` for a type of one word."""
     return f"static_cast<{target}>({text})" if template or " " in target or ":" in target else f"{target}({text})"
-
-
-def literal(value: bool | int | float | complex) -> str:
-    """A number as Metal writes it by itself. Floats are the shortest text that reads back as the same float."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        # The lowest integer has no literal: its minus sign is applied to a number that does not fit.
-        return f"({value + 1} - 1)" if value in (-(1 << 31), -(1 << 63)) else str(value)
-    assert isinstance(value, float)
-    with np.errstate(over="ignore"):
-        single = np.float32(value)
-    if math.isnan(value):
-        return "NAN"
-    if np.isinf(single):
-        return "INFINITY" if single > 0 else "-INFINITY"
-    text = (
-        np.format_float_positional(single, trim="0")
-        if 1e-4 <= abs(single) < 1e7 or single == 0
-        else repr(float(str(single)))
-    )
-    return f"{text}f"
-
-
-def literal_of(value: bool | int | float | complex, dtype: DType) -> Fragment:
-    """A number as an expression of type `dtype`."""
-    if dtype.kind is Kind.BOOL:
-        return Fragment("true" if value else "false")
-    if dtype.kind is Kind.FLOATING:
-        assert not isinstance(value, complex)
-        text = literal(float(value))
-        if dtype != dtypes.float32:
-            return Fragment(f"{dtype.metal}({text})")
-        return Fragment(text, PREFIX if text.startswith("-") else PRIMARY)
-    assert not isinstance(value, complex)
-    text = literal(int(value))
-    if dtype == dtypes.int32:
-        return Fragment(text, PREFIX if text.startswith("-") else PRIMARY)
-    return Fragment(f"{dtype.metal}({text})")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pymetal import dtypes, ir
 from pymetal.arity import ARITIES, Arity
-from pymetal.dtypes import DType, TypeFunction, TypeVariable
+from pymetal.dtypes import DType, TypeApplication, TypeFunction, TypeVariable
 from pymetal.errors import nearest
 from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import refusal
@@ -29,10 +29,10 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Signature:
-    """A functor's parameters and result, as written."""
+    """The parameters and the result of a functor or a helper, as written."""
 
-    tensors: tuple[str, ...]
-    element: Annotation
+    tensors: tuple[tuple[str, Annotation], ...]
+    element: Annotation  # what the body is generic in
     scalars: tuple[tuple[str, Annotation, bool | int | float | complex | None, ast.arg], ...]
     result: Annotation
     result_node: ast.expr
@@ -83,20 +83,25 @@ def _unknown(source: Source, node: ast.expr, text: str) -> Exception:
     return refusal("annotation", source.span(node), found=text, near=f"; did you mean {near!r}?" if near else "")
 
 
+def apply_functions(source: Source, node: ast.expr, value: Any) -> ir.Type:
+    """The type of `ComplexOf[T]` and its kin, from the object that Python makes of it."""
+    if isinstance(value, TypeApplication):
+        return _FUNCTIONS[value.function.name](apply_functions(source, node, value.argument))  # type: ignore[no-any-return]
+    found = type_of_object(value)
+    if found is None:
+        raise _unknown(source, node, ast.unparse(node))
+    return found
+
+
 def parse_signature(source: Source, arity: Arity, keyword_defaults: dict[str, Any]) -> Signature:
-    """The signature of a functor of `arity`.
+    """The signature of a functor of `arity`: its tensors share one element type.
 
     Raises:
         FunctorSyntaxError: an annotation is missing or unknown, or there is `*args`, `**kwargs` or a tensor's default.
         FunctorTypeError: another number of tensors than `arity` takes, or tensors of different annotations.
     """
-    node, args = source.node, source.node.args
-    for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
-        if extra is not None:
-            raise refusal("variadic", source.span(extra), functor=node.name, what=f"`{what}`")
-    tensors = [*args.posonlyargs, *args.args]
-    if args.defaults:
-        raise refusal("tensor-default", source.span(args.defaults[0]), name=tensors[-len(args.defaults)].arg)
+    node = source.node
+    tensors = [*node.args.posonlyargs, *node.args.args]
     if len(tensors) != arity.inputs:
         others = " or ".join(f"@pymetal.{a.name}" for a in ARITIES if a is not arity)
         where = source.span(tensors[arity.inputs] if len(tensors) > arity.inputs else node)
@@ -104,13 +109,50 @@ def parse_signature(source: Source, arity: Arity, keyword_defaults: dict[str, An
             "parameter-count", where, arity=arity.name, wanted=arity.inputs, found=len(tensors), functor=node.name,
             others=others,
         )  # fmt: skip
-    annotations = [_annotation(source, arg) for arg in tensors]
-    for arg, annotation in zip(tensors, annotations, strict=True):
-        if annotation.type != annotations[0].type or annotation.variable is not annotations[0].variable:
+    signature = _parse(source, tensors, keyword_defaults)
+    (first, wanted), *rest = signature.tensors
+    for (name, annotation), arg in zip(rest, tensors[1:], strict=True):
+        if annotation.type != wanted.type or annotation.variable is not wanted.variable:
             raise refusal(
-                "mixed-elements", source.span(arg), name=arg.arg, found=annotation.text, first=tensors[0].arg,
-                wanted=annotations[0].text,
+                "mixed-elements", source.span(arg), name=name, found=annotation.text, first=first, wanted=wanted.text
+            )
+    if not isinstance(wanted.type, (ir.Var, ir.Concrete)):
+        raise refusal("annotation", source.span(tensors[0]), found=wanted.text, near="")
+    # One dtype is a narrow domain; inside the body it is the element type like any other.
+    generic = tuple((name, replace(annotation, type=ir.Var())) for name, annotation in signature.tensors)
+    return replace(signature, tensors=generic, element=wanted)
+
+
+def parse_helper(source: Source, keyword_defaults: dict[str, Any]) -> Signature:
+    """The signature of a helper function: its parameters may have different types, generic in one variable.
+
+    Raises:
+        FunctorSyntaxError: as :func:`parse_signature`.
+        FunctorTypeError: the parameters are generic in two variables.
+    """
+    args = [*source.node.args.posonlyargs, *source.node.args.args]
+    signature = _parse(source, args, keyword_defaults)
+    generic = [(n, a) for n, a in signature.tensors if a.variable is not None]
+    for (name, annotation), arg in zip(signature.tensors, args, strict=True):
+        if annotation.variable is not None and annotation.variable is not generic[0][1].variable:
+            raise refusal(
+                "mixed-elements", source.span(arg), name=name, found=annotation.text, first=generic[0][0],
+                wanted=generic[0][1].text,
             )  # fmt: skip
+    element = generic[0][1] if generic else Annotation(ir.FLOAT, None, "float")
+    return replace(signature, element=element)
+
+
+def _parse(source: Source, positional: list[ast.arg], keyword_defaults: dict[str, Any]) -> Signature:
+    node, args = source.node, source.node.args
+    for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
+        if extra is not None:
+            raise refusal("variadic", source.span(extra), functor=node.name, what=f"`{what}`")
+    if args.defaults:
+        raise refusal("tensor-default", source.span(args.defaults[0]), name=positional[-len(args.defaults)].arg)
+    if not positional:
+        raise refusal("no-parameters", source.span(node), functor=node.name)
+    tensors = tuple((arg.arg, _annotation(source, arg)) for arg in positional)
     scalars = []
     for arg in args.kwonlyargs:
         default = keyword_defaults.get(arg.arg)
@@ -119,9 +161,7 @@ def parse_signature(source: Source, arity: Arity, keyword_defaults: dict[str, An
         scalars.append((arg.arg, _annotation(source, arg), default, arg))
     if node.returns is None:
         raise refusal("missing-result", source.span(node), functor=node.name)
-    result = parse_type(source, node.returns)
-    names = tuple(arg.arg for arg in tensors)
-    return Signature(names, annotations[0], tuple(scalars), result, node.returns)
+    return Signature(tensors, tensors[0][1], tuple(scalars), parse_type(source, node.returns), node.returns)
 
 
 def _annotation(source: Source, arg: ast.arg) -> Annotation:

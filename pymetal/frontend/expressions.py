@@ -1,30 +1,32 @@
-"""An `ast` expression becomes a typed `ir.Expr`: operands are joined, conversions written out, constants folded."""
+"""An `ast` expression becomes a typed `ir.Expr`: names looked up, operators applied, conditions made bool."""
 
 from __future__ import annotations
 
 import ast
-import types
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from pymetal import dtypes, ir, ops
-from pymetal.dtypes import Kind, TypeVariable
-from pymetal.errors import PyMetalError, Span
-from pymetal.frontend.annotations import type_of_object
-from pymetal.frontend.names import describe, is_dotted, math_alias, root, static_value
+from pymetal import dtypes, ir
+from pymetal.dtypes import Kind
+from pymetal.frontend import calls
+from pymetal.frontend.arithmetic import Arithmetic, number, weak
+from pymetal.frontend.names import describe, is_dotted, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct, refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
-from pymetal.intrinsics import Intrinsic
-from pymetal.ir import Call, Cast, Const, Expr, Op, Rule, Select, Type, Weak
+from pymetal.ir import Const, Element, Expr, Op, Select, Table, Type
+from pymetal.ops import python as ops
 
-Number = bool | int | float | complex
-
-_BINARY: dict[type[ast.operator], Op] = {ast.Add: ops.ADD, ast.Sub: ops.SUB, ast.Mult: ops.MUL, ast.Div: ops.TRUEDIV}
+_BINARY: dict[type[ast.operator], Op] = {
+    ast.Add: ops.ADD, ast.Sub: ops.SUB, ast.Mult: ops.MUL, ast.Div: ops.TRUEDIV, ast.FloorDiv: ops.FLOORDIV,
+    ast.Mod: ops.MOD, ast.BitAnd: ops.BITAND, ast.BitOr: ops.BITOR, ast.BitXor: ops.BITXOR,
+}  # fmt: skip
+_SHIFTS = {ast.LShift: (ops.SHL, ops.SHL_CONSTANT), ast.RShift: (ops.SHR, ops.SHR_CONSTANT)}
+_UNARY: dict[type[ast.unaryop], Op] = {ast.USub: ops.NEG, ast.Invert: ops.INVERT}
 _COMPARE: dict[type[ast.cmpop], Op] = {
     ast.Eq: ops.EQ, ast.NotEq: ops.NE, ast.Lt: ops.LT, ast.LtE: ops.LE, ast.Gt: ops.GT, ast.GtE: ops.GE,
 }  # fmt: skip
+_PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Binding:
     slot: object | None  # the variable behind it; None for a parameter
     block: int  # the block that declares it
     assigned: bool = True  # False: declared, but some path to here sets no value
+    bounds: tuple[int, int] | None = None  # the lowest and highest value of a loop variable, where they are constant
 
 
 Env = Mapping[str, Binding]
@@ -46,10 +49,9 @@ class Expressions:
     def __init__(self, source: Source, typing: Typing, body_type: Type) -> None:
         self.source = source
         self.typing = typing
+        self.arithmetic = Arithmetic(typing)
         self.body_type = body_type  # what the element type means inside the body
         self.local_names: frozenset[str] = frozenset()  # what the body assigns: never looked up outside it
-
-    # --- entry points ---
 
     def lower(self, node: ast.expr, env: Env) -> Expr:
         """The typed expression of `node`.
@@ -60,21 +62,18 @@ class Expressions:
         match node:
             case ast.Constant(value=value):
                 return self._constant(node, value)
-            case ast.Name() | ast.Attribute() if is_dotted(node):
+            case ast.Attribute(value=base, attr=attr) if not is_dotted(node) or root(node) in env:
+                return self._part(node, base, attr, env)
+            case ast.Name() | ast.Attribute():
                 return self._name(node, env)
             case ast.BinOp(left=left, op=operator, right=right):
-                op = _BINARY.get(type(operator))
-                if op is None:
-                    raise self._operator(node, operator)
-                return self.apply(op, [self.lower(left, env), self.lower(right, env)], self.source.span(node))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self.apply(ops.NEG, [self.lower(operand, env)], self.source.span(node))
+                return self._binary(node, operator, self.lower(left, env), self.lower(right, env))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.lower(operand, env)
+                return self._plus(node, self.lower(operand, env))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self.apply(ops.NOT, [self.test(operand, env, "`not`")], self.source.span(node))
-            case ast.UnaryOp(op=unary):
-                raise self._operator(node, unary)
+                return self.arithmetic.apply(ops.NOT, [self.test(operand, env, "`not`")], self.source.span(node))
+            case ast.UnaryOp(op=unary, operand=operand):
+                return self.arithmetic.apply(_UNARY[type(unary)], [self.lower(operand, env)], self.source.span(node))
             case ast.BoolOp(op=boolean, values=values):
                 return self._boolean(node, boolean, values, env)
             case ast.Compare(left=left, ops=operators, comparators=comparators):
@@ -82,7 +81,9 @@ class Expressions:
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 return self._conditional(node, test, then, otherwise, env)
             case ast.Call():
-                return self._call(node, env)
+                return calls.lower_call(self, node, env)
+            case ast.Subscript(value=base, slice=index):
+                return self._subscript(node, base, index, env)
             case _:
                 what, way = construct(node)
                 raise refusal("expression", self.source.span(node), what=what, way=way)
@@ -92,126 +93,131 @@ class Expressions:
         value = self.lower(node, env)
         if value.type != ir.BOOL and self.typing.kinds(value.type) != {Kind.BOOL}:
             raise refusal("not-bool", self.source.span(node), what=what, type=self.describe(value.type))
-        return self.convert(value, ir.BOOL)
-
-    # --- types ---
-
-    def convert(self, value: Expr, target: Type, *, implicit: bool = True, span: Span | None = None) -> Expr:
-        """`value` as `target`; no conversion is written where the two are the same type everywhere."""
-        if isinstance(value, Const) and (isinstance(value.type, Weak) or value.type == ir.BOOL):
-            return replace(value, type=target)
-        if self.typing.same(value.type, target):
-            return value
-        return Cast(target, value, implicit, span)
+        return self.arithmetic.convert(value, ir.BOOL)
 
     def describe(self, type_: Type) -> str:
         """A type as a message says it, with the dtypes it stands for."""
-        if isinstance(type_, (Weak, ir.Concrete)):
-            return str(type_)
-        return f"{type_} ({', '.join(sorted({str(d) for d in self.typing.at(type_)}))})"
+        return self.arithmetic.describe(type_)
 
     def element(self, type_: Type) -> Type:
         """A type as written, with the element type replaced by what it means in this body."""
-        match type_:
-            case ir.Var():
-                return self.body_type
-            case ir.OpMath(of) | ir.ComplexOf(of) | ir.RealOf(of):
-                return type(type_)(self.element(of))
-            case _:
-                return type_
+        return self.arithmetic.substitute(type_, self.body_type)
 
-    def apply(self, op: Op, args: list[Expr], span: Span) -> Expr:
-        """Operator `op` on `args`, joined and converted as its row asks."""
-        folded = self._fold(op, args, span)
-        if folded is not None:
-            return folded
-        if op.rule is Rule.LOGICAL:
-            return Call(op, tuple(args), ir.BOOL, span)
-        joined = args[0].type
-        for arg in args[1:]:
-            common = self.typing.join(joined, arg.type)
-            if common is None:
-                raise refusal("no-common-type", span, a=self.describe(joined), b=self.describe(arg.type), at="")
-            joined = common
-        if op.rule in (Rule.DIVIDE, Rule.MATHS, Rule.PREDICATE):
-            joined = self._map(self.typing.floating(joined), joined, op, span)
-        compute = joined
-        if op.rule in (Rule.MATHS, Rule.PREDICATE):
-            compute = self._map(self.typing.compute(joined), joined, op, span)
-        operands = tuple(self.convert(arg, compute) for arg in args)
-        if op.rule in (Rule.COMPARE, Rule.PREDICATE):
-            return Call(op, operands, ir.BOOL, span)
-        call = Call(op, operands, compute, span)
-        return self.convert(call, joined)
-
-    def _map(self, mapped: Type | None, type_: Type, op: Op, span: Span) -> Type:
-        if mapped is None:
-            raise refusal("no-common-type", span, a=self.describe(type_), b="float", at=f" for {op.name}")
-        return mapped
-
-    def _fold(self, op: Op, args: list[Expr], span: Span) -> Expr | None:
-        """The value of an operator on Python numbers alone, as Python has it."""
-        if op.python is None:
-            return None
-        values: list[Number] = []
-        for arg in args:
-            if not isinstance(arg, Const) or not (isinstance(arg.type, Weak) or arg.type == ir.BOOL):
-                return None
-            values.append(arg.value)
-        try:
-            return weak(op.python(*values), span)
-        except (ArithmeticError, ValueError) as error:
-            raise refusal("operand-kind", span, op=op.name, type="these", at=f": {error}", way="Change it.") from error
-
-    # --- the kinds of expression ---
+    # --- leaves ---
 
     def _constant(self, node: ast.expr, value: object) -> Expr:
-        if isinstance(value, complex):
-            raise refusal("complex-number", self.source.span(node))
-        if isinstance(value, (bool, int, float)):
+        if isinstance(value, (bool, int, float, complex)):
             return weak(value, self.source.span(node))
         raise refusal("constant", self.source.span(node), what=repr(value) if value is not ... else "`...`")
 
     def _name(self, node: ast.expr, env: Env) -> Expr:
         name = ast.unparse(node)
+        span = self.source.span(node)
         if root(node) in env:
             binding = env[root(node)]
-            if isinstance(node, ast.Attribute):
-                raise refusal(
-                    "expression", self.source.span(node), what=f"`.{node.attr}` of a value", way="Use numbers."
-                )
             if not binding.assigned:
-                raise refusal("unset", self.source.span(node), name=name)
+                raise refusal("unset", span, name=name)
             return binding.value
         if root(node) in self.local_names:
-            raise refusal("unset", self.source.span(node), name=name)
+            raise refusal("unset", span, name=name)
         value = static_value(self.source, node)
         if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
             value = value.item()  # a numpy scalar
-        if isinstance(value, complex):
-            raise refusal("complex-number", self.source.span(node))
-        if isinstance(value, (bool, int, float)):
-            return weak(value, self.source.span(node))
-        raise refusal("not-a-value", self.source.span(node), name=name, what=describe(value))
+        if isinstance(value, (bool, int, float, complex)):
+            return weak(value, span)
+        raise refusal("not-a-value", span, name=name, what=describe(value))
+
+    def _part(self, node: ast.expr, base: ast.expr, attr: str, env: Env) -> Expr:
+        """`z.real` and `z.imag`; real numbers have both, as in Python."""
+        value, span = self.lower(base, env), self.source.span(node)
+        if attr not in _PARTS:
+            raise refusal("expression", span, what=f"`.{attr}` of a value", way="Values have `.real` and `.imag` only.")
+        constant = number(value)
+        if constant is not None:
+            return weak(constant.real if attr == "real" else constant.imag, span)
+        if self.typing.kinds(value.type) <= dtypes.REAL:
+            return value if attr == "real" else Const(0, value.type, span)
+        return self.arithmetic.apply(_PARTS[attr], [value], span)
+
+    def table(self, node: ast.expr, env: Env) -> Table | None:
+        """The tuple of numbers that a name outside the body stands for."""
+        if not is_dotted(node) or root(node) in env or root(node) in self.local_names:
+            return None
+        value = static_value(self.source, node)
+        if not isinstance(value, (tuple, list)):
+            return None
+        if not value or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
+            raise refusal("table", self.source.span(node), name=ast.unparse(node))
+        floats = any(isinstance(v, float) for v in value)
+        small = all(-(1 << 31) <= v < 1 << 31 for v in value)
+        integers: Type = ir.WEAK_INT if small else ir.Concrete(dtypes.int64)
+        return Table(ast.unparse(node).replace(".", "_"), tuple(value), ir.WEAK_FLOAT if floats else integers)
+
+    def _subscript(self, node: ast.expr, base: ast.expr, index: ast.expr, env: Env) -> Expr:
+        span = self.source.span(node)
+        table = self.table(base, env)
+        if table is None:
+            what, way = construct(node)
+            raise refusal("expression", span, what=what, way=way)
+        position = self.lower(index, env)
+        size = len(table.values)
+        fixed = number(position)
+        if isinstance(fixed, int):
+            if not -size <= fixed < size:
+                raise refusal("table-index", span, name=table.name, size=size, what=f"{fixed} is outside")
+            return weak(table.values[fixed], span)
+        bounds = env[index.id].bounds if isinstance(index, ast.Name) and index.id in env else None
+        if bounds is None or not 0 <= bounds[0] <= bounds[1] < size:
+            raise refusal(
+                "table-index", self.source.span(index), name=table.name, size=size, what="this may be outside"
+            )
+        return Element(table, position, table.type)
+
+    # --- operators ---
+
+    def _binary(self, node: ast.expr, operator: ast.operator, left: Expr, right: Expr) -> Expr:
+        span = self.source.span(node)
+        match operator:
+            case ast.Pow():
+                return self.arithmetic.power(left, right, span)
+            case ast.LShift() | ast.RShift():
+                op, constant_op = _SHIFTS[type(operator)]
+                return self.arithmetic.shift(op, constant_op, left, right, span)
+            case ast.MatMult():
+                raise refusal("operator", span, symbol="@", way="Elements are numbers: multiply with `*`.")
+            case _:
+                return self.arithmetic.apply(_BINARY[type(operator)], [left, right], span)
+
+    def _plus(self, node: ast.expr, value: Expr) -> Expr:
+        if self.typing.kinds(value.type) == {Kind.BOOL}:
+            constant = number(value)
+            if constant is not None:
+                return weak(+constant, self.source.span(node))
+            raise refusal(
+                "operand-kind", self.source.span(node), op="+", type="bool", at="", way="Write pymetal.int64(x)."
+            )
+        return value
 
     def _boolean(self, node: ast.expr, operator: ast.boolop, values: list[ast.expr], env: Env) -> Expr:
         op, what = (ops.AND, "`and`") if isinstance(operator, ast.And) else (ops.OR, "`or`")
         result = self.test(values[0], env, what)
         for value in values[1:]:
-            result = self.apply(op, [result, self.test(value, env, what)], self.source.span(node))
+            result = self.arithmetic.apply(op, [result, self.test(value, env, what)], self.source.span(node))
         return result
 
     def _compare(
         self, node: ast.expr, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], env: Env
     ) -> Expr:
         operands = [self.lower(n, env) for n in (left, *comparators)]
+        span = self.source.span(node)
         result: Expr | None = None
         for operator, a, b in zip(operators, operands, operands[1:], strict=False):
             op = _COMPARE.get(type(operator))
             if op is None:
-                raise self._operator(node, operator)
-            link = self.apply(op, [a, b], self.source.span(node))
-            result = link if result is None else self.apply(ops.AND, [result, link], self.source.span(node))
+                symbol = SYMBOLS[type(operator)]
+                raise refusal("operator", span, symbol=symbol, way="Elements are numbers: compare with `==`.")
+            link = self.arithmetic.apply(op, [a, b], span)
+            result = link if result is None else self.arithmetic.apply(ops.AND, [result, link], span)
         assert result is not None
         return result
 
@@ -220,85 +226,5 @@ class Expressions:
         if isinstance(condition, Const):
             return self.lower(then if condition.value else otherwise, env)
         a, b = self.lower(then, env), self.lower(otherwise, env)
-        joined = self.typing.join(a.type, b.type)
-        if joined is None:
-            raise refusal(
-                "no-common-type", self.source.span(node), a=self.describe(a.type), b=self.describe(b.type), at=""
-            )
-        return Select(condition, self.convert(a, joined), self.convert(b, joined), joined)
-
-    def _call(self, node: ast.Call, env: Env) -> Expr:
-        name = ast.unparse(node.func)
-        if not is_dotted(node.func) or root(node.func) in env:
-            raise refusal("not-callable", self.source.span(node.func), name=name, what="a value")
-        callee = static_value(self.source, node.func)
-        for argument in node.args:
-            if isinstance(argument, ast.Starred):
-                raise refusal("starred", self.source.span(argument))
-        if node.keywords:
-            keyword = node.keywords[0]
-            raise refusal("keyword-argument", self.source.span(keyword), name=name, keyword=keyword.arg or "**")
-        span = self.source.span(node)
-        op = callee.op if isinstance(callee, Intrinsic) else ops.find(math_alias(callee) or "")
-        if op is not None:
-            self._count(node, name, op.arity)
-            return self.apply(op, [self.lower(a, env) for a in node.args], span)
-        fact = getattr(callee, "__pymetal_fact__", None)
-        if fact is not None:
-            return self._fact(node, name, fact)
-        if callee is int:
-            raise refusal("int-cast", span)
-        target = type_of_object(callee)
-        if target is not None:
-            self._count(node, name, 1)
-            return self.cast(self.lower(node.args[0], env), self.element(target), span)
-        if isinstance(callee, types.FunctionType):
-            raise refusal("undecorated", self.source.span(node.func), name=name)
-        raise refusal("not-callable", self.source.span(node.func), name=name, what=describe(callee))
-
-    def cast(self, value: Expr, target: Type, span: Span) -> Expr:
-        """A cast that the user wrote."""
-        real = dtypes.REAL
-        if not (self.typing.kinds(value.type) <= real and self.typing.kinds(target) <= real):
-            raise refusal("complex-number", span)
-        if isinstance(value, Const) and isinstance(value.type, Weak) and self.typing.kinds(target) <= {Kind.FLOATING}:
-            return replace(value, type=target)
-        if self.typing.same(value.type, target):
-            return value
-        return Cast(target, value, implicit=False, span=span)
-
-    def _fact(self, node: ast.Call, name: str, fact: Callable[[Kind], bool]) -> Expr:
-        """`pymetal.is_integral(T)` and its kin: known for the group of dtypes at hand."""
-        self._count(node, name, 1)
-        argument = node.args[0]
-        value: Any = static_value(self.source, argument) if is_dotted(argument) else None
-        if not isinstance(value, TypeVariable):
-            raise refusal("annotation", self.source.span(argument), found=ast.unparse(argument), near="")
-        answers = {fact(d.kind) for d in self.typing.domain}
-        assert len(answers) == 1, "a group of dtypes has one kind"
-        return Const(answers.pop(), ir.BOOL)
-
-    def _count(self, node: ast.Call, name: str, wanted: int) -> None:
-        if len(node.args) != wanted:
-            raise refusal(
-                "argument-count", self.source.span(node), name=name, wanted=wanted, found=len(node.args),
-                way=f"Call it as {name}({', '.join('xyz'[:wanted])}).",
-            )  # fmt: skip
-
-    def _operator(self, node: ast.expr, operator: ast.AST) -> PyMetalError:
-        symbol = SYMBOLS[type(operator)]
-        way = "Elements are numbers: compare with `==`." if symbol.startswith(("is", "in", "not")) else "Use + - * /."
-        return refusal("operator", self.source.span(node), symbol=symbol, way=way)
-
-
-def weak(value: Number, span: Span | None = None) -> Const:
-    """A Python number as a constant that gives way to what it meets."""
-    match value:
-        case bool():
-            return Const(value, ir.BOOL, span)
-        case int():
-            return Const(value, ir.WEAK_INT, span)
-        case float():
-            return Const(value, ir.WEAK_FLOAT, span)
-        case complex():
-            return Const(value, ir.WEAK_COMPLEX, span)
+        joined = self.arithmetic.join(a.type, b.type, self.source.span(node))
+        return Select(condition, self.arithmetic.convert(a, joined), self.arithmetic.convert(b, joined), joined)

@@ -1,28 +1,52 @@
-"""Which names are still wanted after each branching statement: what decides where a variable is declared."""
+"""Which names are still wanted at each branch and loop: what decides where a variable is declared."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 Live = frozenset[str]
+NONE: Live = frozenset()
 
 
-def live_after_branches(body: list[ast.stmt]) -> dict[ast.stmt, Live]:
-    """For each `if` of a function's body, the names that may be read after it before they are assigned again."""
-    found: dict[ast.stmt, Live] = {}
-    _before(body, frozenset(), found)
+@dataclass
+class Liveness:
+    """For each compound statement of a body, the names that may be read before they are assigned again."""
+
+    after: dict[ast.stmt, Live] = field(default_factory=dict)  # once the statement has ended
+    again: dict[ast.stmt, Live] = field(default_factory=dict)  # at the head of a loop, in the next round
+
+
+def liveness(body: list[ast.stmt]) -> Liveness:
+    """The live names of a function's body."""
+    found = Liveness()
+    _before(body, NONE, NONE, NONE, found)
     return found
 
 
-def _before(body: list[ast.stmt], live: Live, found: dict[ast.stmt, Live]) -> Live:
+def _before(body: list[ast.stmt], live: Live, at_break: Live, at_continue: Live, found: Liveness) -> Live:
+    """The names that are live before `body`, given those after it and at the two ways out of the loop around it."""
     for stmt in reversed(body):
         match stmt:
             case ast.If(test=test, body=then, orelse=otherwise):
-                found[stmt] = live
-                live = _before(then, live, found) | _before(otherwise, live, found) | _reads(test)
+                found.after[stmt] = live
+                then_live = _before(then, live, at_break, at_continue, found)
+                else_live = _before(otherwise, live, at_break, at_continue, found)
+                live = then_live | else_live | _reads(test)
+            case ast.While(test=test, body=inner):
+                found.after[stmt] = live
+                head = _reads(test) | live
+                live = _loop(stmt, inner, head, NONE, live, found)
+            case ast.For(target=target, iter=iterable, body=inner):
+                found.after[stmt] = live
+                live = _loop(stmt, inner, live, _writes([target]), live, found) | _reads(iterable)
             case ast.Return(value=value):
-                live = _reads(value) if value else frozenset()
+                live = _reads(value) if value else NONE
+            case ast.Break():
+                live = at_break
+            case ast.Continue():
+                live = at_continue
             case ast.Assign(targets=targets, value=value):
                 live = (live - _writes(targets)) | _reads(value)
             case ast.AugAssign(target=ast.Name(id=name), value=value):
@@ -32,6 +56,17 @@ def _before(body: list[ast.stmt], live: Live, found: dict[ast.stmt, Live]) -> Li
             case _:
                 live = live | _reads(stmt)
     return live
+
+
+def _loop(stmt: ast.stmt, inner: list[ast.stmt], head: Live, bound: Live, after: Live, found: Liveness) -> Live:
+    """The names live at the head of a loop: a fixed point, since the end of the body leads back there."""
+    while True:
+        # A loop variable may keep the value that it had before a loop without rounds.
+        grown = head | (_before(inner, head, after, head, found) - bound)
+        if grown == head:
+            found.again[stmt] = head
+            return head
+        head = grown
 
 
 def _reads(node: ast.AST) -> Live:
@@ -44,6 +79,6 @@ def _writes(targets: Iterable[ast.AST]) -> Live:
     )
 
 
-def assigned(body: list[ast.stmt]) -> Live:
+def assigned(body: Iterable[ast.stmt]) -> Live:
     """The names that some statement of `body` assigns."""
     return _writes(body)

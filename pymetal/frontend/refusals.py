@@ -112,13 +112,42 @@ REFUSALS: dict[str, Refusal] = {
     "expression": Refusal(32, "{what} cannot become Metal", "{way}"),
     "constant": Refusal(33, "{what} is not a value that Metal computes with", "Use numbers, True or False."),
     "operator": Refusal(34, "operator `{symbol}` cannot become Metal", "{way}"),
-    "complex-number": Refusal(35, "complex numbers cannot be used here yet", "Use real dtypes."),
+    "complex-to-real": _type(35, "a complex number is not made {type}", "Take a part of it: z.real, z.imag or abs(z)."),
     "empty-body": Refusal(36, "{functor} has no body", "Return a value."),
     "nested-function": Refusal(37, "a function cannot be defined inside a functor", "Define it outside."),
-    "metal-keyword": Refusal(38, "{name!r} cannot name a functor: Metal reserves it", "Choose another name."),
+    "recursion": Refusal(38, "{name!r} calls itself, and Metal has no recursion", "Write a loop."),
+    "python-error": _type(39, "{op} of these numbers: {error}", "Change the numbers."),
+    "table": Refusal(
+        40, "{name} is not a tuple of numbers",
+        "Tables are tuples of ints and floats, made outside the functor: `COEFFICIENTS = (1.0, 0.5)`.",
+    ),
+    "table-index": _type(
+        41, "{what} the {size} elements of {name}",
+        "Index with a constant, or with the variable of `for i in range(...)` whose bounds are constants inside it.",
+    ),
+    "as-type": _type(
+        42, "the bits of {source} cannot be read as {target}", "Both types must have the same width, and not be bool."
+    ),
+    "argument-type": _type(
+        43, "{name} takes {wanted} here, and this is {found}", "Convert it: float(x), T(x), pymetal.int64(x)."
+    ),
+    "callee-dtype": _type(
+        44, "{name} has no body for {dtype}{reason}", "It serves {served}. Convert the argument, or narrow dtypes=."
+    ),
+    "loop": Refusal(45, "{what} cannot become Metal", "{way}"),
+    "range-type": _type(46, "range() counts integers, and this is {type}", "Convert it, or count differently."),
+    "outside-loop": Refusal(47, "{what} outside a loop", "Remove it, or return."),
+    "assertion": _type(48, "assertion fails{at}: {text}", "{way}"),
+    "unpack": _type(49, "{wanted} names take {found} value(s)", "Write as many names as values."),
+    "overlap": _type(
+        50, "two bodies serve {dtype}: this one and the one at {other}",
+        "Narrow one annotation, so that one is a part of the other.",
+    ),
+    "overload-signature": _type(51, "this body takes {found}, and {functor} takes {wanted}", "Keep the parameters."),
+    "no-parameters": Refusal(53, "{functor} has no parameters", "A constant needs no function: use the number."),
+    "static-loop": _type(52, "{what} in a loop that static_range unrolls", "Use range(), or an `if`."),
 }  # fmt: skip
 
-_LOOP = "Loops over data have no elementwise meaning; write out the iterations."
 _COLLECTION = "A functor computes with numbers. Name each of them."
 _NO_EFFECT = "A functor computes one value from its arguments and has no other effect."
 
@@ -129,14 +158,10 @@ CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFunctionDef: ("an `async def`", _NO_EFFECT),
     ast.AsyncWith: ("an `async with` block", _NO_EFFECT),
     ast.Await: ("`await`", _NO_EFFECT),
-    ast.Assert: ("`assert`", "Check arguments where the functor is called."),
-    ast.Break: ("`break`", _LOOP),
     ast.ClassDef: ("a class definition", _NO_EFFECT),
-    ast.Continue: ("`continue`", _LOOP),
     ast.Delete: ("`del`", "Leave the name alone; it ends with the functor."),
     ast.Dict: ("a dict", _COLLECTION),
     ast.DictComp: ("a dict comprehension", _COLLECTION),
-    ast.For: ("a `for` loop", _LOOP),
     ast.FormattedValue: ("an f-string", _COLLECTION),
     ast.FunctionDef: ("a nested function", "Define it outside."),
     ast.GeneratorExp: ("a generator expression", _COLLECTION),
@@ -158,7 +183,6 @@ CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Subscript: ("subscription", "A functor sees one element of each tensor, as a number."),
     ast.Try: ("`try`", "Nothing can be raised in a functor. Test the values instead."),
     ast.Tuple: ("a tuple", _COLLECTION),
-    ast.While: ("a `while` loop", _LOOP),
     ast.With: ("a `with` block", _NO_EFFECT),
     ast.Yield: ("`yield`", "Use `return`."),
     ast.YieldFrom: ("`yield from`", "Use `return`."),

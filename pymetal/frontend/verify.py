@@ -1,22 +1,22 @@
-"""A `Source` becomes a `Checked` functor: lowered for each group of dtypes, merged where the groups agree, verified."""
+"""Bodies become a `Checked` function: lowered for each group of dtypes, merged where the groups agree, verified."""
 
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pymetal import dtypes, ir
-from pymetal.arity import Arity
 from pymetal.dtypes import DType, Kind
-from pymetal.frontend.annotations import Signature, parse_signature
+from pymetal.errors import PyMetalError
+from pymetal.frontend.annotations import Signature
+from pymetal.frontend.arithmetic import is_finite_integer
 from pymetal.frontend.expressions import Expressions
 from pymetal.frontend.lower import lower
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
-from pymetal.ir import Call, Cast, Checked, Const, Function, Name, Overload, Select
+from pymetal.ir import Bits, Call, Cast, Checked, Const, Element, Function, Invoke, Name, Overload, Select
 from pymetal.promotion import Promotion
 
 # What a type variable stands for when `dtypes=` is not given. Complex types are asked for by name: `Complex`, or
@@ -24,59 +24,121 @@ from pymetal.promotion import Promotion
 _DEFAULT = tuple(d for words in ("floating", "integral", "bool") for d in dtypes.WORDS[words])
 
 
-def check(
-    source: Source, arity: Arity, promotion: Promotion, opmath: bool, wanted: tuple[DType, ...] | None,
-    keyword_defaults: dict[str, Any],
-) -> tuple[Signature, Checked]:  # fmt: skip
-    """The functor that `source` defines, typed and verified at every dtype.
+@dataclass(frozen=True)
+class Body:
+    """One definition of a functor or helper: the decorated function, or one of its overloads."""
+
+    source: Source
+    signature: Signature
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds that the annotation admits."""
+        element = self.signature.element
+        if element.variable is not None:
+            return element.variable.kinds
+        assert isinstance(element.type, ir.Concrete)
+        return frozenset({element.type.dtype.kind})
+
+    def admits(self, dtype: DType) -> bool:
+        """True if the annotation admits `dtype`."""
+        element = self.signature.element
+        return dtype.kind in self.kinds if element.variable is not None else element.type == ir.Concrete(dtype)
+
+    def domain(self, wanted: tuple[DType, ...] | None) -> tuple[DType, ...]:
+        """The dtypes that this body stands for: those of `dtypes=` that it admits, or else the usual ones."""
+        if wanted is not None:
+            return tuple(d for d in wanted if self.admits(d))
+        element = self.signature.element
+        if element.variable is None:
+            return tuple(d for d in dtypes.ALL if self.admits(d))
+        usual = (*_DEFAULT, *(dtypes.WORDS["complex"] if self.kinds == {Kind.COMPLEX} else ()))
+        return tuple(d for d in dtypes.ordered(usual) if self.admits(d))
+
+
+def check_functor(
+    bodies: Sequence[Body], promotion: Promotion, wanted: tuple[DType, ...] | None, widen: bool
+) -> Checked:
+    """A functor, typed and verified at every dtype.
 
     Args:
-        wanted: the dtypes of `dtypes=`; None for those that the annotation admits.
-        opmath: compute half and bfloat at float precision.
+        bodies: the decorated function, then its overloads.
+        wanted: the dtypes of `dtypes=`; None for those that the annotations admit.
+        widen: half and bfloat are computed in float inside the functor.
 
     Raises:
         PyMetalError: the text cannot become Metal, or does not type-check; the message has the place.
     """
-    signature = parse_signature(source, arity, keyword_defaults)
-    domain = element_domain(source, signature, wanted)
-    inside = opmath and not arity.widens(bool(signature.scalars))
-    overloads: list[Overload] = []
-    for kind, group in _groups(domain):
-        body, result = promotion.body_type(kind), promotion.result_type(kind)
-        _check_result(source, signature, promotion, group, body, result)
-        if inside and body == ir.Var() and kind in (Kind.FLOATING, Kind.COMPLEX):
-            body = ir.OpMath(ir.Var())
-        function = lower(source, signature, group, body, result)
-        for dtype in group:
-            verify(source, function, dtype)
-        _merge(overloads, group, function)
-    return signature, Checked(source.node.name, docstring(source), tuple(overloads))
-
-
-def element_domain(source: Source, signature: Signature, wanted: tuple[DType, ...] | None) -> tuple[DType, ...]:
-    """The dtypes a functor is registered for, in registration order."""
-    element = signature.element
-    if element.variable is not None:
-        kinds = element.variable.kinds
-        admitted = wanted if wanted is not None else dtypes.ordered((*_DEFAULT, *_only_complex(kinds)))
-        domain = tuple(d for d in admitted if d.kind in kinds)
-    else:
-        assert isinstance(element.type, ir.Concrete)
-        domain = tuple(d for d in (element.type.dtype,) if wanted is None or d in wanted)
-    if not domain:
+    domain = dtypes.ordered(d for b in bodies for d in b.domain(wanted))
+    first = bodies[0]
+    if not first.domain(wanted):
         names = ", ".join(d.name for d in wanted or ())
-        raise refusal("no-dtypes", source.span(source.node), annotation=element.text, dtypes=names)
-    return domain
+        annotation = first.signature.element.text
+        raise refusal("no-dtypes", first.source.span(first.source.node), annotation=annotation, dtypes=names)
+    overloads: list[Overload] = []
+    for body, kind, group in _groups(bodies, domain):
+        inside = promotion.body_type(kind)
+        result = _result(body, promotion, kind, group, inside)
+        if widen and inside == ir.Var() and kind in (Kind.FLOATING, Kind.COMPLEX):
+            inside = ir.OpMath(ir.Var())
+        function = lower(body.source, body.signature, group, inside, result)
+        for dtype in group:
+            verify(body.source, function, dtype)
+        _merge(overloads, group, function)
+    return Checked(first.source.node.name, docstring(first.source), tuple(overloads))
 
 
-def _only_complex(kinds: frozenset[Kind]) -> tuple[DType, ...]:
-    return dtypes.WORDS["complex"] if kinds == {Kind.COMPLEX} else ()
+def check_helper(bodies: Sequence[Body]) -> tuple[Checked, dict[DType, PyMetalError]]:
+    """A helper function, for all dtypes at which it type-checks, and why it does not at the others.
+
+    Raises:
+        PyMetalError: it type-checks nowhere.
+    """
+    overloads: list[Overload] = []
+    failures: dict[DType, PyMetalError] = {}
+    domain = dtypes.ordered(d for b in bodies for d in dtypes.ALL if b.admits(d))
+    for body, _, group in _groups(bodies, domain):
+        result = body.signature.result.type
+        try:
+            function = lower(body.source, body.signature, group, ir.Var(), result)
+        except PyMetalError as error:
+            failures.update(dict.fromkeys(group, error))
+            continue
+        served = []
+        for dtype in group:
+            try:
+                verify(body.source, function, dtype)
+                served.append(dtype)
+            except PyMetalError as error:
+                failures[dtype] = error
+        if served:
+            _merge(overloads, tuple(served), function)
+    if not overloads:
+        raise next(iter(failures.values()))
+    name = bodies[0].source.node.name
+    return Checked(name, docstring(bodies[0].source), tuple(overloads), helper=True), failures
 
 
-def _groups(domain: tuple[DType, ...]) -> Iterator[tuple[Kind, tuple[DType, ...]]]:
-    """The dtypes of each kind: within one, every compile-time fact is the same."""
+def _groups(bodies: Sequence[Body], domain: tuple[DType, ...]) -> Iterator[tuple[Body, Kind, tuple[DType, ...]]]:
+    """The dtypes of each kind and body: within a group, every compile-time fact is the same."""
+    chosen = {d: _choose(bodies, d) for d in domain}
     for kind in dict.fromkeys(d.kind for d in domain):
-        yield kind, tuple(d for d in domain if d.kind is kind)
+        of_kind = [d for d in domain if d.kind is kind]
+        for body in dict.fromkeys(chosen[d] for d in of_kind):
+            yield body, kind, tuple(d for d in of_kind if chosen[d] is body)
+
+
+def _choose(bodies: Sequence[Body], dtype: DType) -> Body:
+    """The body that serves `dtype`: of those that admit it, the one that admits least."""
+    able = [b for b in bodies if b.admits(dtype)]
+    sets = {id(b): frozenset(d for d in dtypes.ALL if b.admits(d)) for b in able}
+    best = min(able, key=lambda b: len(sets[id(b)]))
+    for other in able:
+        if other is not best and not sets[id(best)] < sets[id(other)]:
+            late, early = sorted((best, other), key=bodies.index, reverse=True)
+            place = str(early.source.span(early.source.node))
+            raise refusal("overlap", late.source.span(late.source.node), dtype=dtype, other=place)
+    return best
 
 
 def _merge(overloads: list[Overload], group: tuple[DType, ...], function: Function) -> None:
@@ -87,25 +149,41 @@ def _merge(overloads: list[Overload], group: tuple[DType, ...], function: Functi
     overloads.append(Overload(group, function))
 
 
-def _check_result(
-    source: Source, signature: Signature, promotion: Promotion, group: tuple[DType, ...], body: ir.Type, result: ir.Type
-) -> None:
+def _result(body: Body, promotion: Promotion, kind: Kind, group: tuple[DType, ...], inside: ir.Type) -> ir.Type:
+    """The type that a functor returns: what its promotion kind says, which the annotation must agree with.
+
+    Under the default kinds the annotation decides: `-> ComplexOf[T]` makes a complex number of two real ones.
+    """
     typing = Typing(group)
-    declared = Expressions(source, typing, body).element(signature.result.type)
-    if not typing.same(declared, result):
-        if declared == ir.BOOL:
-            way = 'promotion="always_bool"'
-        else:
-            way = "`-> bool`" if result == ir.BOOL else "`-> RealOf[T]`" if isinstance(result, ir.RealOf) else "`-> T`"
+    declared = Expressions(body.source, typing, inside).element(body.signature.result.type)
+    wanted = promotion.result_type(kind)
+    if typing.same(declared, wanted):
+        return wanted
+    node = body.signature.result_node
+    if None in typing.at(declared):
         raise refusal(
-            "result-type", source.span(signature.result_node), promotion=promotion.name,
-            wanted=_names(typing, result), found=f"{signature.result.text} ({_names(typing, declared)})",
-            at=f" for {', '.join(str(d) for d in group)}", way=way,
+            "result-type", body.source.span(node), promotion=promotion.name, wanted=_names(typing, wanted),
+            found=f"{body.signature.result.text}, which does not exist", at=f" for {_list(group)}",
+            way="narrow dtypes=",
         )  # fmt: skip
+    if promotion.annotated and declared != ir.BOOL:
+        return declared
+    if declared == ir.BOOL:
+        way = 'promotion="always_bool"'
+    else:
+        way = "`-> bool`" if wanted == ir.BOOL else "`-> RealOf[T]`" if isinstance(wanted, ir.RealOf) else "`-> T`"
+    raise refusal(
+        "result-type", body.source.span(node), promotion=promotion.name, wanted=_names(typing, wanted),
+        found=f"{body.signature.result.text} ({_names(typing, declared)})", at=f" for {_list(group)}", way=way,
+    )  # fmt: skip
 
 
 def _names(typing: Typing, type_: ir.Type) -> str:
     return ", ".join(dict.fromkeys(str(d) for d in typing.at(type_)))
+
+
+def _list(group: tuple[DType, ...]) -> str:
+    return ", ".join(str(d) for d in group)
 
 
 def verify(source: Source, function: Function, element: DType) -> None:
@@ -117,7 +195,9 @@ def verify(source: Source, function: Function, element: DType) -> None:
     for expr in ir.expressions(function.body):
         match expr:
             case Call(op, args, _, span):
-                operand = ir.resolve(args[0].type, element)
+                fixed = op.params or (None,) * len(args)
+                deciding = [a for a, p in zip(args, fixed, strict=True) if p is None]
+                operand = ir.resolve(deciding[0].type, element)
                 if operand is None or operand.kind not in op.kinds:
                     kinds = ", ".join(sorted(k.value for k in op.kinds))
                     raise refusal(
@@ -127,9 +207,8 @@ def verify(source: Source, function: Function, element: DType) -> None:
             case Const(value, type_, span):
                 dtype = ir.resolve(type_, element)
                 if dtype is not None and not fits(value, dtype):
-                    where = f"{dtype} (at element type {element})" if dtype == element else str(dtype)
-                    raise refusal("does-not-fit", span or source.span(source.node), value=value, dtype=where)
-            case Name() | Cast() | Select():
+                    raise refusal("does-not-fit", span or source.span(source.node), value=value, dtype=dtype)
+            case Name() | Cast() | Select() | Bits() | Element() | Invoke():
                 pass
 
 
@@ -137,13 +216,14 @@ def fits(value: bool | int | float | complex, dtype: DType) -> bool:
     """True if a constant can be written as `dtype`: integers exactly, floats by rounding."""
     if dtype.kind not in (Kind.SIGNED, Kind.UNSIGNED):
         return True
-    if isinstance(value, complex) or (isinstance(value, float) and not (math.isfinite(value) and value.is_integer())):
+    if not is_finite_integer(value):
         return False
+    assert not isinstance(value, complex)
     low = -(1 << (dtype.bits - 1)) if dtype.kind is Kind.SIGNED else 0
     high = (1 << (dtype.bits - (dtype.kind is Kind.SIGNED))) - 1
     return low <= int(value) <= high
 
 
 def docstring(source: Source) -> str:
-    """The functor's docstring, cleaned, or the empty string."""
+    """The function's docstring, cleaned, or the empty string."""
     return ast.get_docstring(source.node) or ""

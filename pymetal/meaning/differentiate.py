@@ -7,13 +7,36 @@ rules are columns of the operator table.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from typing_extensions import assert_never
 
 from pymetal import ir
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import PyMetalError
-from pymetal.ir import Assign, Call, Cast, Const, Expr, Function, If, Let, Name, Return, Select, Stmt, Type
+from pymetal.ir import (
+    Assign,
+    Bits,
+    Break,
+    Call,
+    Cast,
+    Checked,
+    Const,
+    Continue,
+    Element,
+    Expr,
+    For,
+    Function,
+    If,
+    Invoke,
+    Let,
+    Name,
+    Return,
+    Select,
+    Stmt,
+    Type,
+    While,
+)
 from pymetal.terms import Term
 
 
@@ -73,6 +96,12 @@ class _Tangents:
                     out.append(Return(self.tangent(value).expr, span))
                 case If(condition, then, otherwise, span):
                     out.append(If(condition, self.block(then, result), self.block(otherwise, result), span))
+                case While(condition, inner, span):
+                    out.append(While(condition, self.block(inner, result), span))
+                case For():
+                    out.append(replace(stmt, body=self.block(stmt.body, result)))
+                case Break() | Continue():
+                    out.append(stmt)
                 case _:
                     assert_never(stmt)
         return tuple(out)
@@ -97,10 +126,35 @@ class _Tangents:
             case Select(condition, then, otherwise):
                 a, b = self.tangent(then), self.tangent(otherwise)
                 return zero if a.is_number(0) and b.is_number(0) else a.where(Term(condition), b)
+            case Bits(span=span):
+                raise PyMetalError("the bits of a number have no derivative", span)
+            case Element():
+                return zero
+            case Invoke():
+                return self._invoke(expr)
             case Call(op, args):
                 return self._chain(expr, [Term(a) for a in args], [self.tangent(a) for a in args], op)
             case _:
                 assert_never(expr)
+
+    def _invoke(self, call: Invoke) -> Term:
+        """The chain rule through a callee: its own derivative by each argument that varies."""
+        total = Term(Const(0, call.type))
+        inner = [self.tangent(a) for a in call.args]
+        overloads = call.callee.overloads
+        for index, tangent in enumerate(inner):
+            if tangent.is_number(0):
+                continue
+            derivatives = []
+            for overload in overloads:
+                parameters = (*overload.function.params, *overload.function.scalars)
+                derived = differentiate(overload.function, parameters[index].name, overload.domain)
+                derivatives.append(replace(overload, function=derived))
+            name = f"{call.callee.name}_d{index}"
+            callee = Checked(name, "", tuple(derivatives), helper=call.callee.helper)
+            partial = Term(Invoke(callee, call.args, call.bound, call.type, call.span))
+            total = total + partial * tangent
+        return total
 
     def _chain(self, call: Call, args: list[Term], inner: list[Term], op: ir.Op) -> Term:
         total = Term(Const(0, call.type))

@@ -6,49 +6,31 @@ here touches a device.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from pymetal.dtypes import DType, from_torch
 from pymetal.errors import CallError
-from pymetal.promotion import Promotion
 
 Operand = torch.Tensor | int | float | complex
 
 
-@dataclass(frozen=True)
-class Promoted:
-    """The dtypes of a call."""
+def promote(operands: Sequence[Operand]) -> torch.dtype:
+    """The dtype that the operands meet in, as `TensorIterator` would compute it.
 
-    element: torch.dtype  # what the operands meet in
-    result: torch.dtype
-
-
-def promote(operands: Sequence[Operand], promotion: Promotion) -> Promoted:
-    """The dtypes of a call, as torch would choose them for an operator of that promotion kind."""
+    Python numbers and 0-dim tensors give way to tensors with dimensions of the same kind of number.
+    """
     first = operands[0]
     if isinstance(first, torch.Tensor):
         dtype = first.dtype
         if all(isinstance(o, torch.Tensor) and o.dtype == dtype for o in operands):
-            return _same(dtype, promotion.torch_kind)
-    element = _elementwise_dtypes(operands, "NO_OPMATH")
-    return Promoted(element, _elementwise_dtypes(operands, promotion.torch_kind))
-
-
-@functools.cache
-def _same(dtype: torch.dtype, kind: str) -> Promoted:
-    probe = torch.empty(1, dtype=dtype, device="meta")
-    return Promoted(dtype, _elementwise_dtypes([probe], kind))
-
-
-def _elementwise_dtypes(operands: Sequence[Operand], kind: str) -> torch.dtype:
+            return dtype
     from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
-    result: torch.dtype = elementwise_dtypes(*operands, type_promotion_kind=ELEMENTWISE_TYPE_PROMOTION_KIND[kind])[1]
+    kind = ELEMENTWISE_TYPE_PROMOTION_KIND.NO_OPMATH
+    result: torch.dtype = elementwise_dtypes(*operands, type_promotion_kind=kind)[1]
     return result
 
 

@@ -1,0 +1,199 @@
+"""Operators applied to typed operands: joined, converted as the row asks, folded where Python numbers meet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pymetal import dtypes, ir
+from pymetal.dtypes import Kind
+from pymetal.errors import Span
+from pymetal.frontend.refusals import refusal
+from pymetal.frontend.typing import Typing
+from pymetal.ir import Call, Cast, Const, Expr, Op, Rule, Type, Weak
+from pymetal.ops import python as ops
+from pymetal.terms import TABLE
+
+Number = bool | int | float | complex
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """The operators of one function, for one group of dtypes."""
+
+    typing: Typing
+
+    def describe(self, type_: Type) -> str:
+        """A type as a message says it, with the dtypes it stands for."""
+        if isinstance(type_, (Weak, ir.Concrete)):
+            return str(type_)
+        names = ", ".join(dict.fromkeys(str(d) for d in self.typing.at(type_)))
+        return f"{type_} ({names})"
+
+    def convert(self, value: Expr, target: Type, *, implicit: bool = True, span: Span | None = None) -> Expr:
+        """`value` as `target`; no conversion is written where the two are the same type everywhere."""
+        if isinstance(value, Const) and (isinstance(value.type, Weak) or value.type == ir.BOOL):
+            return replace(value, type=target)
+        if self.typing.same(value.type, target):
+            return value
+        return Cast(target, value, implicit, span)
+
+    def join(self, a: Type, b: Type, span: Span) -> Type:
+        """The type in which two operands meet."""
+        joined = self.typing.join(a, b)
+        if joined is None:
+            raise refusal("no-common-type", span, a=self.describe(a), b=self.describe(b), at="")
+        return joined
+
+    def join_all(self, args: Sequence[Expr], span: Span) -> Type:
+        """The type in which all operands meet."""
+        joined = args[0].type
+        for arg in args[1:]:
+            joined = self.join(joined, arg.type, span)
+        return joined
+
+    def apply(self, op: Op, args: Sequence[Expr], span: Span) -> Expr:
+        """Operator `op` on `args`."""
+        folded = self._fold(op, args, span)
+        if folded is not None:
+            return folded
+        if op.rule is Rule.LOGICAL:
+            return Call(op, tuple(self.convert(a, ir.BOOL) for a in args), ir.BOOL, span)
+        fixed = op.params or (None,) * len(args)
+        joined = self.join_all([a for a, p in zip(args, fixed, strict=True) if p is None], span)
+        other = self._row_for(op, joined)
+        if other is not op:
+            return self.apply(other, args, span)
+        joined, compute = self._types(op, joined, span)
+        for arg, wanted in zip(args, fixed, strict=True):
+            if wanted is not None:
+                self._check_fixed(op, arg, wanted, span)
+        operands = tuple(self.convert(a, p or compute) for a, p in zip(args, fixed, strict=True))
+        if op.rule in (Rule.COMPARE, Rule.PREDICATE):
+            return Call(op, operands, ir.BOOL, span)
+        if op.result is not None:
+            return Call(op, operands, self.substitute(op.result, compute), span)
+        return self.convert(Call(op, operands, compute, span), joined)
+
+    def _row_for(self, op: Op, joined: Type) -> Op:
+        kinds = self.typing.kinds(joined)
+        if kinds == {Kind.BOOL} and op.on_bool is not None:
+            return op.on_bool
+        if kinds == {Kind.COMPLEX} and op.on_complex is not None:
+            return op.on_complex
+        if kinds <= {Kind.SIGNED, Kind.UNSIGNED} and op.on_integer is not None:
+            return op.on_integer
+        return op
+
+    def _types(self, op: Op, joined: Type, span: Span) -> tuple[Type, Type]:
+        """The type of the operator's value, and the type it is computed in."""
+        if op.rule in (Rule.DIVIDE, Rule.MATHS, Rule.PREDICATE) and self.typing.kinds(joined) <= dtypes.REAL:
+            joined = self._mapped(self.typing.floating(joined), joined, op, span)
+        if op.rule not in (Rule.MATHS, Rule.PREDICATE, Rule.WIDEN) or not self.typing.kinds(joined) <= {Kind.FLOATING}:
+            return joined, joined
+        return joined, self._mapped(self.typing.compute(joined), joined, op, span)
+
+    def _mapped(self, mapped: Type | None, type_: Type, op: Op, span: Span) -> Type:
+        if mapped is None:
+            raise refusal("no-common-type", span, a=self.describe(type_), b="float", at=f" for {op.name}")
+        return mapped
+
+    def _check_fixed(self, op: Op, arg: Expr, wanted: Type, span: Span) -> None:
+        joined = self.typing.join(arg.type, wanted)
+        if isinstance(arg, Const) or (joined is not None and self.typing.same(joined, wanted)):
+            return
+        raise refusal(
+            "operand-kind", span, op=op.name, type=f"{self.describe(arg.type)}", at="",
+            way=f"That operand is {wanted}: convert it.",
+        )  # fmt: skip
+
+    def substitute(self, type_: Type, element: Type) -> Type:
+        """`type_` with its element type replaced by `element`, in the simplest form that agrees everywhere."""
+        match type_:
+            case ir.Var():
+                return element
+            case ir.OpMath(of) | ir.ComplexOf(of) | ir.RealOf(of):
+                inner = self.substitute(of, element)
+                mapped = self.typing.map(inner, ir.APPLY[type(type_)])
+                return mapped if mapped is not None else type(type_)(inner)
+            case _:
+                return type_
+
+    def _fold(self, op: Op, args: Sequence[Expr], span: Span) -> Expr | None:
+        """The value of an operator on Python numbers alone, as Python has it."""
+        values = [number(a) for a in args]
+        if op.python is None or None in values:
+            return None
+        try:
+            return weak(op.python(*values), span)
+        except (ArithmeticError, ValueError, TypeError) as error:
+            raise refusal("python-error", span, op=op.name, error=error) from error
+
+    # --- operators that need more than a row ---
+
+    def power(self, base: Expr, exponent: Expr, span: Span) -> Expr:
+        """`base ** exponent`; constant exponents for which torch has a shorter way take it here too."""
+        value = number(exponent)
+        if value is None or number(base) is not None:
+            return self.apply(ops.POW, [base, exponent], span)
+        self.join(base.type, exponent.type, span)
+        kinds = self.typing.kinds(base.type)
+        if kinds == {Kind.BOOL} or (kinds <= dtypes.INTEGRAL and not isinstance(value, int)):
+            return self.apply(ops.POW, [base, exponent], span)
+        if value == 1:
+            return base
+        if value in (2, 3):
+            square = self.apply(ops.MUL, [base, base], span)
+            return square if value == 2 else self.apply(ops.MUL, [square, base], span)
+        if kinds <= {Kind.FLOATING}:
+            if value == 0.5:
+                return self.apply(TABLE["metal.precise.sqrt"], [base], span)
+            if value in (-1, -2):
+                divisor = base if value == -1 else self.apply(ops.MUL, [base, base], span)
+                return self.apply(ops.TRUEDIV, [weak(1, span), divisor], span)
+        return self.apply(ops.POW, [base, exponent], span)
+
+    def shift(self, op: Op, constant_op: Op, value: Expr, count: Expr, span: Span) -> Expr:
+        """`value << count` and `value >> count`; a constant count inside the width needs no test."""
+        fixed = number(count)
+        widths = [d.bits for d in self.typing.at(value.type) if d is not None]
+        if fixed is not None and number(value) is None and isinstance(fixed, int) and 0 <= fixed < min(widths):
+            return self.apply(constant_op, [value, count], span)
+        return self.apply(op, [value, count], span)
+
+    def horner(self, x: Expr, coefficients: Sequence[int | float], span: Span) -> Expr:
+        """A polynomial by Horner's rule, the coefficient of the highest power first."""
+        result: Expr = weak(coefficients[0], span)
+        for coefficient in coefficients[1:]:
+            product = self.apply(ops.MUL, [result, x], span)
+            result = self.apply(ops.ADD, [product, weak(coefficient, span)], span)
+        # A constant polynomial still has the type of its argument.
+        return self.convert(result, x.type) if len(coefficients) == 1 else result
+
+
+def number(expr: Expr) -> Number | None:
+    """The Python number that an expression is, if it is one that has not met an operand yet."""
+    if isinstance(expr, Const) and (isinstance(expr.type, Weak) or expr.type == ir.BOOL):
+        return expr.value
+    return None
+
+
+def weak(value: Number, span: Span | None = None) -> Const:
+    """A Python number as a constant that gives way to what it meets."""
+    match value:
+        case bool():
+            return Const(value, ir.BOOL, span)
+        case int():
+            return Const(value, ir.WEAK_INT, span)
+        case float():
+            return Const(value, ir.WEAK_FLOAT, span)
+        case complex():
+            return Const(value, ir.WEAK_COMPLEX, span)
+
+
+def is_finite_integer(value: Number) -> bool:
+    """True for a number that an integer type could hold."""
+    if isinstance(value, complex):
+        return False
+    return isinstance(value, int) or (math.isfinite(value) and value.is_integer())

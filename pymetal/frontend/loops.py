@@ -1,0 +1,235 @@
+"""Loops: `while`, `for` over `range`, and `static_range`, which is unrolled."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pymetal import dtypes, intrinsics, ir
+from pymetal.frontend.arithmetic import number, weak
+from pymetal.frontend.expressions import Binding, Env
+from pymetal.frontend.liveness import NONE, assigned
+from pymetal.frontend.names import is_dotted, static_value
+from pymetal.frontend.refusals import construct, refusal
+from pymetal.frontend.variables import Block
+from pymetal.ir import Break, Const, Continue, Expr, For, Name, Stmt, Type, Weak, While
+
+if TYPE_CHECKING:
+    from pymetal.frontend.lower import Lowering
+
+_MAX_UNROLL = 1024
+
+
+@dataclass
+class Loop:
+    """A loop whose body is being lowered."""
+
+    static: bool
+    exits: list[Env] = field(default_factory=list)  # the names at each `break`
+
+
+def lower_exit(x: Lowering, stmt: ast.Break | ast.Continue, out: list[Stmt], env: Env) -> tuple[Env, bool]:
+    """`break` and `continue`."""
+    what = "`break`" if isinstance(stmt, ast.Break) else "`continue`"
+    if not x.loops:
+        raise refusal("outside-loop", x.source.span(stmt), what=what)
+    loop = x.loops[-1]
+    if loop.static:
+        raise refusal("static-loop", x.source.span(stmt), what=what)
+    if isinstance(stmt, ast.Break):
+        loop.exits.append(env)
+        out.append(Break())
+    else:
+        out.append(Continue())
+    return env, False
+
+
+def lower_while(x: Lowering, stmt: ast.While, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
+    """A `while` loop; one whose condition is the constant True ends by `break` or `return` only."""
+    _no_else(x, stmt)
+    live = x.liveness.again[stmt] | x.liveness.after[stmt] | block.live
+    names = assigned(stmt.body) & live
+    compound, before = (stmt, x.unrolled), env
+    x.loops.append(Loop(static=False))
+    x.learn_types(compound, names, env, lambda: x.block(stmt.body, before, x.new_block(live)))
+    env = x.variables.declare_ahead(names, out, env, block, compound)
+    condition = x.expressions.test(stmt.test, env, "`while`")
+    body, _, _ = x.block(stmt.body, env, x.new_block(live))
+    loop = x.loops.pop()
+    out.append(While(condition, tuple(body), x.source.span(stmt)))
+    endless = isinstance(condition, Const) and bool(condition.value)
+    ends = loop.exits if endless else [env, *loop.exits]
+    return merge(env, ends), bool(ends)
+
+
+def lower_for(x: Lowering, stmt: ast.For, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
+    """A `for` loop over `range` or `static_range`."""
+    _no_else(x, stmt)
+    if not isinstance(stmt.target, ast.Name):
+        raise refusal("target", x.source.span(stmt.target), what=construct(stmt.target)[0])
+    called = stmt.iter
+    callee = None
+    if isinstance(called, ast.Call) and is_dotted(called.func):
+        callee = static_value(x.source, called.func)
+    if not isinstance(called, ast.Call) or (callee is not range and callee is not intrinsics.static_range):
+        table = x.expressions.table(called, env)
+        if table is not None:
+            constants: list[Expr] = [weak(v, x.source.span(called)) for v in table.values]
+            return _unrolled(x, stmt, stmt.target.id, constants, out, env, block)
+        raise refusal(
+            "loop", x.source.span(called), what=f"a loop over {ast.unparse(called)}",
+            way="Loop over range(...), pymetal.static_range(...) or a tuple of numbers.",
+        )  # fmt: skip
+    if called.keywords or not 1 <= len(called.args) <= 3:
+        raise refusal(
+            "argument-count", x.source.span(called), name=ast.unparse(called.func), wanted="1 to 3",
+            found=len(called.args), way="Call it as range(start, stop, step).",
+        )  # fmt: skip
+    bounds = [x.expressions.lower(a, env) for a in called.args]
+    start, stop, step = _three(x, bounds, called)
+    if callee is intrinsics.static_range:
+        rounds = _static(x, called, (start, stop, step))
+        return _unrolled(x, stmt, stmt.target.id, [weak(i, x.source.span(called)) for i in rounds], out, env, block)
+    return _counted(x, stmt, stmt.target.id, (start, stop, step), out, env, block)
+
+
+def _three(x: Lowering, args: list[Expr], node: ast.Call) -> tuple[Expr, Expr, Expr]:
+    span = x.source.span(node)
+    for arg, argument in zip(args, node.args, strict=True):
+        if not x.expressions.typing.kinds(arg.type) <= {dtypes.Kind.SIGNED, dtypes.Kind.UNSIGNED}:
+            raise refusal("range-type", x.source.span(argument), type=x.expressions.describe(arg.type))
+    match args:
+        case [stop]:
+            return weak(0, span), stop, weak(1, span)
+        case [start, stop]:
+            return start, stop, weak(1, span)
+        case [start, stop, step]:
+            if number(step) == 0:
+                raise refusal("loop", x.source.span(node.args[2]), what="a step of zero", way="Count up or down.")
+            return start, stop, step
+        case _:
+            raise AssertionError
+
+
+def _static(x: Lowering, node: ast.Call, bounds: tuple[Expr, Expr, Expr]) -> range:
+    values = []
+    for bound in bounds:
+        value = number(bound)
+        if not isinstance(value, int):
+            raise refusal(
+                "loop", x.source.span(node), what="static_range with bounds that are not constants", way="Use range()."
+            )
+        values.append(value)
+    rounds = range(*values)
+    if len(rounds) > _MAX_UNROLL:
+        raise refusal(
+            "loop", x.source.span(node), what=f"unrolling {len(rounds)} rounds", way=f"Unroll {_MAX_UNROLL} at most."
+        )
+    return rounds
+
+
+def _unrolled(
+    x: Lowering, stmt: ast.For, name: str, values: list[Expr], out: list[Stmt], env: Env, block: Block
+) -> tuple[Env, bool]:
+    """The body once for each value, with the loop variable a constant."""
+    x.loops.append(Loop(static=True))
+    outer = x.unrolled
+    falls = True
+    for index, value in enumerate(values):
+        if not falls:
+            break  # an earlier round always returns
+        x.unrolled = (*outer, index)
+        env = {**env, name: Binding(value, None, block.number)}
+        statements, env, falls = x.block(stmt.body, env, block)
+        out.extend(statements)
+    x.unrolled = outer
+    x.loops.pop()
+    return env, falls
+
+
+def _counted(
+    x: Lowering, stmt: ast.For, name: str, bounds: tuple[Expr, Expr, Expr], out: list[Stmt], env: Env, block: Block
+) -> tuple[Env, bool]:
+    type_ = _counter_type(x, bounds)
+    roles = zip(("start", "stop", "step"), bounds, strict=True)
+    start, stop, step = (_held(x, stmt, f"{name}_{role}", bound, type_, out, env, block) for role, bound in roles)
+    live = x.liveness.again[stmt] | x.liveness.after[stmt] | block.live
+    # Python assigns the variable in each round: one that is read after the loop, or assigned in it, is a variable of
+    # its own, which each round sets from a hidden counter.
+    own = name in assigned(stmt.body) or name in x.liveness.after[stmt] | block.live
+    names = (assigned(stmt.body) | ({name} if own else NONE)) & live
+    variable = Name(x.variables.fresh(f"{name}_count" if own else name), type_)
+    limits = _range(bounds)
+
+    def body(env: Env) -> list[Stmt]:
+        inner, statements = x.new_block(live), list[Stmt]()
+        if own:
+            env = x.assign(name, variable, stmt, statements, env, inner)
+        else:
+            env = {**env, name: Binding(variable, None, inner.number, bounds=limits)}
+        return [*statements, *x.block(stmt.body, env, inner)[0]]
+
+    compound, before = (stmt, x.unrolled), env
+    x.loops.append(Loop(static=False))
+    x.learn_types(compound, names, env, lambda: body(before))
+    env = x.variables.declare_ahead(names, out, env, block, compound)
+    statements = body(env)
+    loop = x.loops.pop()
+    out.append(For(variable.name, type_, start, stop, step, tuple(statements), x.source.span(stmt)))
+    after = merge(env, [env, *loop.exits])
+    if own and limits is not None and name in after:  # at least one round is certain
+        after[name] = replace(after[name], assigned=True)
+    return after, True
+
+
+def _counter_type(x: Lowering, bounds: tuple[Expr, Expr, Expr]) -> Type:
+    """int, or long where a bound may need it: narrow counters would wrap before they reach their end."""
+    wide = any(
+        d is not None and (d.bits == 64 or d == dtypes.uint32)
+        for b in bounds
+        if not isinstance(b.type, Weak)
+        for d in x.expressions.typing.at(b.type)
+    )
+    large = any(isinstance(v := number(b), int) and not -(1 << 31) <= v < 1 << 31 for b in bounds)
+    return ir.Concrete(dtypes.int64) if wide or large else ir.WEAK_INT
+
+
+def _held(
+    x: Lowering, stmt: ast.For, name: str, bound: Expr, type_: Type, out: list[Stmt], env: Env, block: Block
+) -> Expr:
+    """A bound of the loop, computed once: a constant, or a variable of its own."""
+    target = ir.Concrete(dtypes.int32) if isinstance(type_, Weak) else type_
+    value = number(bound)
+    if value is not None:
+        return Const(value, target)
+    converted = x.expressions.arithmetic.convert(bound, target)
+    if any(b.value == converted and not x.variables.is_mutable(b) for b in env.values()):
+        return converted  # a name that is not assigned again
+    key = ("bound", name, stmt, x.unrolled)
+    x.variables.slot(key, target)
+    return x.variables.declare(out, name, key, converted, block).value
+
+
+def _range(bounds: tuple[Expr, Expr, Expr]) -> tuple[int, int] | None:
+    """The lowest and highest value of a counter with constant bounds and at least one round."""
+    values = [number(b) for b in bounds]
+    if not all(isinstance(v, int) for v in values):
+        return None
+    rounds = range(*values)  # type: ignore[arg-type]
+    return (min(rounds[0], rounds[-1]), max(rounds[0], rounds[-1])) if rounds else None
+
+
+def _no_else(x: Lowering, stmt: ast.For | ast.While) -> None:
+    if stmt.orelse:
+        raise refusal(
+            "loop", x.source.span(stmt.orelse[0]), what="`else` of a loop", way="Set a flag before `break` and test it."
+        )
+
+
+def merge(env: Env, ends: list[Env]) -> dict[str, Binding]:
+    """The names after several paths have met: set only if every path sets them."""
+    return {
+        name: replace(binding, assigned=all(e[name].assigned for e in ends if name in e) if ends else True)
+        for name, binding in env.items()
+    }

@@ -1,0 +1,68 @@
+"""`Helper`: a decorated function that functors call, printed as an inline function."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from pymetal import ir
+from pymetal.codegen.names import identifier
+from pymetal.frontend.annotations import parse_helper
+from pymetal.frontend.definition import Definition
+from pymetal.frontend.source import read_source
+from pymetal.frontend.verify import Body, check_helper
+
+
+class Helper:
+    """A typed Python function that functors, and other helpers, call.
+
+    It is generic in the element type of its annotations, and serves the dtypes at which its body type-checks. Outside a
+    functor it is the Python function, on tensors.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._bodies = [self._body(function)]
+        self._check()
+        functools.update_wrapper(self, function)
+
+    def _body(self, function: Callable[..., Any]) -> Body:
+        source = read_source(function)
+        return Body(source, parse_helper(source, getattr(function, "__kwdefaults__", None) or {}))
+
+    def _check(self) -> None:
+        checked, failures = check_helper(self._bodies)
+        self.ir = ir.Checked(identifier(checked.name), checked.doc, checked.overloads, helper=True)
+        self.__pymetal_definition__ = Definition(self._bodies[0].signature, self.ir, failures)
+        self.name = self.ir.name
+
+    def overload(self, function: Callable[..., Any]) -> Helper:
+        """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
+
+        Raises:
+            PyMetalError: the function cannot become Metal, or overlaps another body.
+        """
+        self._bodies.append(self._body(function))
+        try:
+            self._check()
+        except BaseException:
+            self._bodies.pop()
+            raise
+        return self
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The Python function itself."""
+        return self._function(*args, **keywords)
+
+    def __repr__(self) -> str:
+        return f"<pymetal.func {self.name}>"
+
+
+def func(function: Callable[..., Any]) -> Helper:
+    """Makes a helper function that functors call.
+
+    Raises:
+        PyMetalError: the function cannot become Metal; the message shows the place and the way out.
+    """
+    return Helper(function)

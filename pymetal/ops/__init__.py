@@ -1,0 +1,53 @@
+"""The operator table: one row per operator, and nothing about an operator anywhere else.
+
+`python` has the operators and builtins of the language, `metal_math` and its kin the functions of Metal, `c10` and
+`special` those of PyTorch's headers; :data:`NOT_ROWS` says what has none. A row says what an operator takes and gives,
+how it prints, what it means in torch, its derivative and the first torch release that has it; see
+:class:`pymetal.ir.Op`.
+"""
+
+from __future__ import annotations
+
+from pymetal.ir import Op
+from pymetal.ops import c10, metal_common, metal_integer, metal_math, metal_relational, python, special
+from pymetal.terms import TABLE
+
+__all__ = [
+    "BY_ALIAS",
+    "NOT_ROWS",
+    "TABLE",
+    "c10",
+    "find",
+    "metal_common",
+    "metal_integer",
+    "metal_math",
+    "metal_relational",
+    "python",
+    "special",
+]
+
+# Functions of Metal and of c10's headers that a body cannot call, and why.
+NOT_ROWS: dict[str, str] = {
+    "metal.frexp": "gives two results; `metal.ilogb` and `metal.ldexp` give them one by one",
+    "metal.modf": "gives two results; `metal.trunc(x)` and `x - metal.trunc(x)` are the two",
+    "metal.sincos": "gives two results; `metal.sin` and `metal.cos` are the two",
+    "metal.not": "Python's `not`",
+    "metal.c10.calc_digamma_positive_domain": "a part of `metal.c10.digamma`, which covers it",
+    "metal.c10.cast_to": "a cast: `T(x)`, `pymetal.float32(x)`",
+    "metal.c10.chbevl": "takes an array; `metal.polevl` takes a tuple of coefficients",
+    "metal.c10.copy_bytes_aligned": "copies memory; functors have values only",
+    "metal.c10.erfcx_y100": "a part of `metal.c10.erfcx`, in a scaled argument",
+    "metal.c10.expm1f_scaled_unchecked": "a part of `metal.c10.expm1f`, without its check of the range",
+    "metal.c10.getHermitianLimit": "a constant, the highest order of the Hermite polynomials",
+    "metal.c10.powi_impl": "a part of `metal.c10.pow`, without negative exponents",
+}
+
+# Rows whose name has a dot are reached from a body by that name; the others by Python's own syntax.
+BY_ALIAS: dict[str, Op] = {
+    name: op for op in TABLE.values() for name in (*([op.name] if "." in op.name else []), *op.aliases)
+}
+
+
+def find(qualified: str) -> Op | None:
+    """The row a body reaches by `qualified`: ``metal.exp``, ``metal.c10.log1p``, ``math.sqrt``."""
+    return BY_ALIAS.get(qualified)
