@@ -7,6 +7,7 @@ ctypes. It never interprets: what runs is the text.
 from __future__ import annotations
 
 import ctypes
+import struct
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +24,10 @@ from pymetal.runtime.numerics import check, current, numerics
 __all__ = ["Kernel", "ShaderLibrary", "clear_memory", "compile_shader", "current", "numerics"]
 
 
+_FLOAT = struct.Struct("<f").pack
+_INT = struct.Struct("<q").pack
+
+
 class Kernel:
     """A kernel of a library. Its code is generated when it is first needed."""
 
@@ -35,19 +40,17 @@ class Kernel:
         self._library = library
         self._info = info
         self._lock = threading.Lock()
-        self._ready = False
         self._run: Callable[..., None]
         self._direct: Callable[..., None]
         self._slots: tuple[Slot, ...] = ()
-        self._only_pointers = False
+        self._checks: tuple[tuple[bool, bool, int], ...] | None = None  # of each slot; None before `prepare`
 
     def prepare(self) -> Kernel:
         """Make sure that the kernel's code is loaded; the kernel itself."""
-        if not self._ready:
+        if self._checks is None:
             with self._lock:
-                if not self._ready:
+                if self._checks is None:
                     self._load()
-                    self._ready = True
         return self
 
     def _load(self) -> None:
@@ -68,12 +71,12 @@ class Kernel:
                 f"kernel {self.name}: its buffers are {used}; positional arguments need 0, 1, 2, ..."
             )
         self._slots = tuple(slots)
-        self._only_pointers = all(slot.kind == KIND_POINTER for slot in slots)
         run, direct = getattr(code, f"pymetal_run_{n}"), getattr(code, f"pymetal_direct_{n}")
         run.restype = direct.restype = None
         run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
         direct.argtypes = [ctypes.c_ulong] + [ctypes.c_void_p] * len(slots)
         self._run, self._direct = run, direct
+        self._checks = tuple((not slot.is_writable, slot.kind == KIND_POINTER, slot.size) for slot in slots)
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -105,24 +108,48 @@ class Kernel:
         arg_casts: str | Mapping[int, str] | None = None,
     ) -> None:
         """Bind argument i to buffer i and run the grid, as a kernel of ``torch.mps.compile_shader`` does."""
-        if not self._ready:
+        if self._checks is None:
             self.prepare()
-        if self._only_pointers and group_size is None and arg_casts is None and len(args) == len(self._slots):
-            # Tensors only and a one-dimensional grid: no object is made for the launch.
-            for value in args:
-                if type(value) is not torch.Tensor or not value.is_cpu or value.dtype in NOT_ON_DEVICE:
-                    break
-            else:
-                count = args[0].numel() if threads is None and args else threads
-                if type(count) is int and 0 <= count < 1 << 32:
-                    try:
-                        addresses = [value.data_ptr() for value in args]
-                    except RuntimeError:  # a tensor without memory of its own: `bind` says what it is
-                        addresses = None
-                    if addresses is not None:
-                        self.launch(count, *addresses)
-                        return
+        if group_size is None and arg_casts is None:
+            count = args[0].numel() if threads is None and args and type(args[0]) is torch.Tensor else threads
+            if type(count) is int and 0 < count < 2 * grid.GRAIN:
+                values = self._quick(args)
+                if values is not None:
+                    self._direct(count, *values)
+                    return
         self._call(args, threads, group_size, arg_casts)
+
+    def _quick(self, args: tuple[Any, ...]) -> list[int | bytes] | None:
+        """What ctypes passes for each argument of a plain call; None if `bind` has to look, or to complain.
+
+        A bytes object passes as the address of its contents, which are aligned as malloc's.
+        """
+        checks = self._checks
+        if checks is None or len(args) != len(checks):
+            return None
+        values: list[int | bytes] = []
+        try:
+            for value, (only_read, is_pointer, size) in zip(args, checks, strict=False):
+                kind = type(value)
+                if kind is torch.Tensor:
+                    if not is_pointer or not value.is_cpu or value.dtype in NOT_ON_DEVICE:
+                        return None
+                    values.append(value.data_ptr())
+                    continue
+                if kind is float:
+                    data = _FLOAT(value)
+                elif kind is int:
+                    data = _INT(value)
+                elif kind is list and value:
+                    data = struct.pack(f"<{len(value)}{'f' if type(value[0]) is float else 'q'}", *value)
+                else:
+                    return None
+                if not only_read or len(data) < size:
+                    return None
+                values.append(data)
+        except (struct.error, OverflowError, TypeError, RuntimeError):
+            return None
+        return values
 
     def _call(self, args: tuple[Any, ...], threads: Any, group_size: Any, arg_casts: Any) -> None:
         if arg_casts is not None and not isinstance(arg_casts, str | Mapping):
