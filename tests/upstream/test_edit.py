@@ -80,7 +80,7 @@ def test_git_applies_the_diff(root: Path) -> None:
     assert {n: c for n, (c, _) in trees.snapshot(other).items()} == contents
 
 
-# --- killed half-way -----------------------------------------------------------------------------------
+# --- killed half-way -------------------------------------------------------------------------------------------------
 
 # A process that forks one to be killed for each line "ACTION STEPS ROOT" that it reads: torch is imported once.
 CRASHING = """
@@ -234,7 +234,7 @@ def test_two_runs_at_once_are_kept_apart(root: Path) -> None:
         wanted.apply()
 
 
-# --- where it may write -----------------------------------------------------------------------------------
+# --- where it may write ----------------------------------------------------------------------------------------------
 
 
 def test_links_out_of_the_tree_are_refused(root: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_file_that_git_does_not_know_is_refused(root: Path) -> None:
         Patch.of(root, [Edit("sub/e.txt", b"untracked", b"x")]).apply()
 
 
-# --- text -----------------------------------------------------------------------------------
+# --- text ------------------------------------------------------------------------------------------------------------
 
 LINES = st.lists(st.text(st.characters(codec="ascii", exclude_characters="\r\n"), max_size=5), max_size=8)
 

@@ -31,14 +31,13 @@ def remove(checkout: Checkout, kernels: Iterable[str]) -> list[Removal]:
     A kernel that other code calls stays, and so does one whose definition is not found.
     """
     before = NativeFunctions(checkout.original(YAML) or "")
-    done = []
-    for kernel in dict.fromkeys(kernels):
-        if is_named(checkout, kernel):
-            continue
-        uses = list(find_uses(checkout, kernel))
-        if uses:
-            done.append(Removal(kernel, (), tuple(uses)))
-            continue
+    going = [k for k in dict.fromkeys(kernels) if not is_named(checkout, k)]
+    uses = {k: find_uses(checkout, k, going) for k in going}
+    while any(uses[k] for k in going):  # a kernel that stays may itself use another one
+        going = [k for k in going if not uses[k]]
+        uses.update({k: find_uses(checkout, k, going) for k in going})
+    done = [Removal(k, (), tuple(found)) for k, found in uses.items() if found]
+    for kernel in going:
         removed: list[str] = []
         orphans: list[str] = []
         for path in checkout.files(OPERATIONS, ".mm", ".cpp"):
@@ -74,19 +73,24 @@ def is_named(checkout: Checkout, kernel: str) -> bool:
     )
 
 
-def find_uses(checkout: Checkout, kernel: str) -> Iterable[str]:
-    """Where the tree's native code calls a kernel, as `path:line`; definitions and declarations do not count."""
+def find_uses(checkout: Checkout, kernel: str, going: Iterable[str]) -> list[str]:
+    """Where the tree's native code uses a kernel, as `path:line`.
+
+    Definitions and declarations do not count, and neither does what stands inside the kernels that are `going` too.
+    """
     word = re.compile(rf"\b(?:structured_)?{kernel}\b")
+    found = []
     for path in checkout.files(NATIVE, *_SOURCES):
         text = checkout.text(path)
         if kernel not in text:
             continue
         plain = cpp.masked(text)
-        own = [(start, end) for start, end in _definitions(text, kernel)]
+        spans = [span for name in {kernel, *going} if name in text for span in _definitions(text, name)]
         for match in word.finditer(plain):
-            inside = any(start <= match.start() < end for start, end in own)
+            inside = any(start <= match.start() < end for start, end in spans)
             if not inside and not _declares(plain, match.start()):
-                yield f"{path}:{line_of(text, match.start())}"
+                found.append(f"{path}:{line_of(text, match.start())}")
+    return found
 
 
 def _definitions(text: str, kernel: str) -> list[tuple[int, int]]:

@@ -93,9 +93,20 @@ def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None)
             # An empty pair of braces is a dict.
             cuts = [c for c in cuts if not source.start(value) <= c[0] < source.end(value)]
             cuts.append((source.start(value), source.end(value), "set()"))
-    for start, end, instead in sorted(cuts, reverse=True):
+    for start, end, instead in reversed(_merged(cuts)):
         text = text[:start] + instead + text[end:]
     return text, removed
+
+
+def _merged(cuts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """The cuts in order, those that overlap as one: two neighbours both take the comma between them."""
+    merged: list[tuple[int, int, str]] = []
+    for start, end, instead in sorted(cuts):
+        if merged and start < merged[-1][1]:
+            first = merged.pop()
+            start, end, instead = first[0], max(first[1], end), first[2] + instead
+        merged.append((start, end, instead))
+    return merged
 
 
 def opinfo_keys(checkout: Checkout, ops: Collection[str]) -> list[OpInfo]:
