@@ -128,6 +128,34 @@ def test_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert default_folder() == tmp_path / "Library" / "Caches" / "pymetal"
 
 
+def test_no_home_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def expand(self: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("PYMETAL_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "expanduser", expand)
+    store = Cache(default_folder())
+    assert store.is_temporary
+    assert store.get("k", "so") is None
+
+
+def test_files_that_a_killed_process_left_go_in_time(tmp_path: Path) -> None:
+    store = Cache(tmp_path / "c", limit=2000)
+    fresh, stale = store.root / "tmp-fresh", store.root / "tmp-stale"
+    for path in (fresh, stale):
+        path.write_bytes(bytes(1500))
+    os.utime(stale, (1, 1))
+    store.put("k", "so", bytes(1000))
+    assert fresh.exists()
+    assert not stale.exists()
+    folder = store.root / "tmp-folder"
+    folder.mkdir()
+    os.utime(folder, (1, 1))
+    store.clear()
+    assert not folder.exists()
+
+
 def test_size_and_clear(tmp_path: Path) -> None:
     store = Cache(tmp_path / "c")
     assert store.size() == 0

@@ -170,6 +170,11 @@ CONSTRUCTS = {
         "float g(float x) { float s = 0;\n#pragma unroll\n for (int k = 0; k < 3; ++k) { s += x / 9; } return s; }",
         "g(a)",
     ),
+    "names that only look like forbidden words": (
+        "struct normal { float mean; float std; float deleted; };\n"
+        "float g(float std, device\n  float* unused) { normal n = {0, std, 1}; return n.std / 3; }",
+        "g(a, nullptr)",
+    ),
     "fallthrough and attributes": ("[[maybe_unused]] inline float g(float x) { return x / 3; }", "g(a)"),
 }
 

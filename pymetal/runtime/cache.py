@@ -16,24 +16,34 @@ import stat
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 DEFAULT_LIMIT = 1 << 30
 SUM = ".sum"
+TEMPORARY = "tmp-"
+ABANDONED = 3600.0  # seconds after which a temporary file or folder has no owner
+
+
+def _expanded(folder: str) -> Path:
+    """The folder with ``~`` replaced; left alone where there is no home, so that it proves unusable."""
+    with contextlib.suppress(RuntimeError):
+        return Path(folder).expanduser()
+    return Path(os.devnull) / "no-home"
 
 
 def default_folder() -> Path:
-    """Where the cache lives unless PYMETAL_CACHE_DIR says otherwise."""
+    """Where the cache lives: PYMETAL_CACHE_DIR, else the platform's folder for a user's caches."""
     if named := os.environ.get("PYMETAL_CACHE_DIR"):
-        return Path(named).expanduser()
+        return _expanded(named)
     if sys.platform == "darwin":
-        return Path("~/Library/Caches/pymetal").expanduser()
+        return _expanded("~/Library/Caches/pymetal")
     if os.name == "nt" and (local := os.environ.get("LOCALAPPDATA")):
         return Path(local) / "pymetal"
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path("~/.cache").expanduser()) / "pymetal"
+    return (Path(base) if base else _expanded("~/.cache")) / "pymetal"
 
 
 def _limit() -> int:
@@ -140,14 +150,14 @@ class Cache:
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
         """A private folder for a compiler's output, removed afterwards."""
-        folder = tempfile.mkdtemp(prefix="tmp-", dir=self.root)
+        folder = tempfile.mkdtemp(prefix=TEMPORARY, dir=self.root)
         try:
             yield Path(folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _write(self, path: Path, data: bytes) -> None:
-        handle, name = tempfile.mkstemp(prefix="tmp-", dir=self.root)
+        handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=self.root)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
@@ -183,6 +193,10 @@ class Cache:
                 path.unlink()
                 freed += size
         shutil.rmtree(self.root / "zig", ignore_errors=True)  # see build.py
+        for folder in self.root.glob(f"{TEMPORARY}*"):  # left by a process that was killed
+            with contextlib.suppress(OSError):
+                if time.time() - folder.stat().st_mtime > ABANDONED:
+                    shutil.rmtree(folder, ignore_errors=True)
         return freed
 
     def trim(self) -> None:
@@ -192,7 +206,10 @@ class Cache:
         used = sum(size for _, size, _ in entries)
         if used <= limit:
             return
-        for _, size, path in entries[:-2]:  # the two newest files are the entry just written
+        now = time.time()
+        for used_at, size, path in entries[:-2]:  # the two newest files are the entry just written
+            if path.name.startswith(TEMPORARY) and now - used_at < ABANDONED:
+                continue  # another process is writing it
             if used <= limit * 3 // 4:
                 break
             with contextlib.suppress(OSError):

@@ -36,7 +36,6 @@ _WORDS = {
     "co_return": _NOT_METAL,
     "co_yield": _NOT_METAL,
     "consteval": _NOT_METAL,
-    "std": "the C++ standard library is not available; use metal::",
     "vertex": _NOT_HERE,
     "fragment": _NOT_HERE,
     "threadgroup_barrier": "the host device has no barriers",
@@ -46,6 +45,7 @@ _WORDS = {
 }
 _PATTERNS = (
     (re.compile(r"\bif\s+constexpr\b"), "if constexpr", "not before Metal 4"),
+    (re.compile(r"\b(std)\s*::"), None, "the C++ standard library is not available; use metal::"),
     (re.compile(r"\blong\s+long\b"), "long long", "Metal has no long long; long has 64 bits"),
     (re.compile(r"\b(simd_\w+)\s*\("), None, "the host device has no simdgroup operations"),
     (re.compile(r"\b(quad_\w+)\s*\("), None, "the host device has no quadgroup operations"),
@@ -69,7 +69,7 @@ _PATTERNS = (
     (re.compile(r"(?:[=(,{;]|\breturn)\s*\[(?!\[)[\w, ]*\]\s*[({]"), "lambda expression", "not before Metal 3.2"),
 )
 _TYPES = "bool|u?char|u?short|u?int|u?long|half|bfloat|float|size_t|u?int(?:8|16|32|64)_t"
-_UNSPACED = re.compile(rf"(?:^|[(,;{{}}<\n])([^(,;{{}}<\n]*)\b(?:{_TYPES})[234]?\s*(?:const\s*)?([*&])(?![&=])")
+_UNSPACED = re.compile(rf"(?:^|[(,;{{}}<])([^(,;{{}}<]*)\b(?:{_TYPES})[234]?\s*(?:const\s*)?([*&])(?![&=])")
 _SPACES = re.compile(r"\b(?:device|constant|threadgroup|thread|ray_data)\b")
 _TOKEN = re.compile(r"\b(?:" + "|".join(_WORDS) + r")\b")
 _NAME = re.compile(r"\w+")
