@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 import sys
+from pathlib import Path
 
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
@@ -119,7 +120,7 @@ def _describe(args: argparse.Namespace, functors: list[Functor], placement: Plac
     report = placement.check(compile_metal=not args.no_compile) if placement else Report()
     accuracy = [(f.name, _accuracy(f)) for f in functors]
     names = "".join(f" --only {n}" for n in args.only or ())
-    command = f"pymetal bench {shlex.quote(args.file)}{names}"
+    command = f"pymetal bench {shlex.quote(Path(args.file).name)}{names}"
     text = pr_text(placement, accuracy, command, [str(f) for f in report.findings])
     if args.json:
         print(json.dumps({"text": text, "findings": findings(report)}, indent=2))

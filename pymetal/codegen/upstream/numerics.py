@@ -54,7 +54,7 @@ def ulps(result: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
     """The distance of `result` from `exact` in units of the last place of its dtype; 0 where either is not finite."""
     info = torch.finfo(result.dtype)
     exponent = torch.frexp(exact.abs().clamp(min=info.tiny)).exponent - 1
-    spacing = torch.ldexp(torch.tensor(info.eps, dtype=torch.float64), exponent)
+    spacing = torch.ldexp(torch.full_like(exact, info.eps), exponent)
     distance = (result.double() - exact).abs() / spacing
     counted = result.isfinite() & exact.isfinite() & (exact.abs() <= info.max)
     return torch.where(counted, distance, torch.zeros_like(distance))
