@@ -1,0 +1,155 @@
+"""Rows for the common functions (`clamp`, `mix`, `step`, ...) and the smallest, largest and middle of several.
+
+Where a NaN meets a number, these take the number; Python's and torch's `min` and `max`, which take the NaN, are other
+rows. Of integers they are computed as they are, of half and bfloat as float, which is exact but for `mix` and
+`smoothstep`. Where operands are equal, the first one takes the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pymetal.ir import Named, Op, Rule
+from pymetal.ops import integers
+from pymetal.ops.integers import on_wide
+from pymetal.ops.python import AND, OR
+from pymetal.ops.row import FLOATING, INTEGERS, row
+from pymetal.terms import Term
+
+# --- minimum, maximum, median, clamp ---------------------------------------------------------------------------------
+
+
+def _median(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    return torch.fmax(torch.fmin(x, y), torch.fmin(torch.fmax(x, y), z))
+
+
+def _clamp(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    return torch.fmin(torch.fmax(x, low), high)
+
+
+def _absolute(x: Tensor) -> Tensor:
+    return torch.abs(x)
+
+
+def _extreme_partials(larger: bool) -> Callable[[Term, Term, Term], tuple[Term, Term]]:
+    def partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
+        loses = x < y if larger else x > y
+        number = x.equals(x)
+        return (
+            x.lift(0).where(loses, x.lift(1).where(number, 0)),
+            x.lift(1).where(loses, x.lift(0).where(number, 1)),
+        )
+
+    return partials
+
+
+def _chosen_partials(x: Term, y: Term, z: Term, r: Term) -> tuple[Term, Term, Term]:
+    first, second = x.equals(r), y.equals(r)
+    return (
+        x.lift(1).where(first, 0),
+        x.lift(0).where(first, x.lift(1).where(second, 0)),
+        x.lift(0).where(first, x.lift(0).where(second, 1)),
+    )
+
+
+def _clamp_partials(x: Term, low: Term, high: Term, r: Term) -> tuple[Term, Term, Term]:
+    raised = low.where(x < low, x)
+    below, above = x < low, high < raised
+    return (
+        x.lift(0).where(above, x.lift(0).where(below, 1)),
+        x.lift(0).where(above, x.lift(1).where(below, 0)),
+        x.lift(1).where(above, 0),
+    )
+
+
+def _sign_partial(x: Term, r: Term) -> tuple[Term]:
+    return (x.lift(1).where(x > 0, x.lift(-1).where(x < 0, 0)),)
+
+
+def _choice(
+    name: str, arity: int, floats: Callable[..., Tensor], of_integers: Callable[..., Tensor], derivative: Any,
+    on_bool: Op | None = None,
+) -> None:  # fmt: skip
+    """`metal.NAME` of floats and of integers, `metal.precise.NAME` and `metal.fast.NAME` of floats."""
+
+    def function(*operands: Tensor) -> Tensor:
+        return (floats if operands[0].is_floating_point() else of_integers)(*operands)
+
+    row(
+        Op(
+            f"metal.{name}", arity, Rule.WIDEN, FLOATING | INTEGERS, Named(f"metal::{name}"), function, derivative,
+            on_bool=on_bool,
+        )
+    )  # fmt: skip
+    _precise_and_fast(name, arity, floats, derivative)
+
+
+def _precise_and_fast(name: str, arity: int, function: Callable[..., Tensor], derivative: Any) -> None:
+    for space in ("precise", "fast"):
+        row(
+            Op(
+                f"metal.{space}.{name}", arity, Rule.MATHS, FLOATING, Named(f"{space}::{name}"), function, derivative
+            )
+        )  # fmt: skip
+
+
+def _of_three(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of two, and of a width if that comes last, applied twice."""
+    return lambda x, y, z, *w: function(function(x, y, *w), z, *w)
+
+
+_choice("abs", 1, _absolute, on_wide(integers.absolute), _sign_partial)
+_choice("min", 2, torch.fmin, on_wide(integers.least), _extreme_partials(larger=False), AND)
+_choice("max", 2, torch.fmax, on_wide(integers.greatest), _extreme_partials(larger=True), OR)
+_choice("min3", 3, _of_three(torch.fmin), on_wide(_of_three(integers.least)), _chosen_partials)
+_choice("max3", 3, _of_three(torch.fmax), on_wide(_of_three(integers.greatest)), _chosen_partials)
+_choice("median3", 3, _median, on_wide(integers.median), _chosen_partials)
+_choice("clamp", 3, _clamp, on_wide(integers.clamp), _clamp_partials)
+
+
+def _floats(name: str, arity: int, function: Callable[..., Tensor], derivative: Any, variants: bool = False) -> None:
+    row(Op(f"metal.{name}", arity, Rule.MATHS, FLOATING, Named(f"metal::{name}"), function, derivative))
+    if variants:
+        _precise_and_fast(name, arity, function, derivative)
+
+
+_floats("fmin", 2, torch.fmin, _extreme_partials(larger=False), variants=True)
+_floats("fmax", 2, torch.fmax, _extreme_partials(larger=True), variants=True)
+_floats("fmin3", 3, _of_three(torch.fmin), _chosen_partials, variants=True)
+_floats("fmax3", 3, _of_three(torch.fmax), _chosen_partials, variants=True)
+_floats("fmedian3", 3, _median, _chosen_partials, variants=True)
+
+# --- the other common functions --------------------------------------------------------------------------------------
+
+
+def _saturate(x: Tensor) -> Tensor:
+    return torch.where(x > 0, torch.where(x < 1, x, 1), 0)
+
+
+def _sign(x: Tensor) -> Tensor:
+    """1, -1, a zero as it came, and 0 for NaN."""
+    return torch.where(torch.isnan(x), 0, torch.where(x == 0, x, torch.copysign(torch.ones_like(x), x)))
+
+
+def _smoothstep(low: Tensor, high: Tensor, x: Tensor) -> Tensor:
+    # Metal leaves low >= high undefined. The quotient may be NaN, which the clamp makes 0.
+    t = _saturate((x - low) / (high - low))
+    return t * t * (3 - 2 * t)
+
+
+def _smoothstep_partials(low: Term, high: Term, x: Term, r: Term) -> tuple[Term, Term, Term]:
+    length = high - low
+    t = ((x - low) / length).call("metal.saturate")
+    slope = 6 * t * (1 - t) / length
+    return slope * (t - 1), -(slope * t), slope
+
+
+_floats("saturate", 1, _saturate, lambda x, r: (x.lift(0).where(x < 0, x.lift(0).where(x > 1, 1)),), variants=True)
+_floats("sign", 1, _sign, lambda x, r: (0,))
+_floats("step", 2, lambda edge, x: torch.where(x < edge, 0.0, 1.0).to(x.dtype), lambda edge, x, r: (0, 0))
+_floats("mix", 3, lambda x, y, t: x + (y - x) * t, lambda x, y, t, r: (1 - t, t, y - x))
+_floats("smoothstep", 3, _smoothstep, _smoothstep_partials)
