@@ -34,7 +34,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("runtime.device",),
     ("runtime.host_device", "runtime.mps"),
     ("runtime.jit",),
-    ("functor",),
+    ("functor", "helper"),
     ("files", "torch_op"),
     ("cli",),
     ("", "__main__"),  # the package's own __init__

@@ -6,13 +6,14 @@ import ast
 import math
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pymetal import dtypes, intrinsics, ir, ops
 from pymetal.dtypes import Kind, TypeApplication, TypeVariable
 from pymetal.errors import Span
 from pymetal.frontend.annotations import Signature, apply_functions, type_of_object
 from pymetal.frontend.arithmetic import number, weak
+from pymetal.frontend.context import Env, ExpressionContext
 from pymetal.frontend.definition import Definition, definition_of
 from pymetal.frontend.names import describe, is_dotted, math_alias, root, static_value
 from pymetal.frontend.refusals import refusal
@@ -20,13 +21,10 @@ from pymetal.intrinsics import Intrinsic
 from pymetal.ir import Bits, Cast, Const, Expr, Invoke, Type, Weak
 from pymetal.ops import python as rows
 
-if TYPE_CHECKING:
-    from pymetal.frontend.expressions import Env, Expressions
-
-Handler = Callable[["Expressions", ast.Call, "Env"], Expr]
+Handler = Callable[[ExpressionContext, ast.Call, Env], Expr]
 
 
-def lower_call(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     """The typed expression of a call.
 
     Raises:
@@ -67,7 +65,7 @@ def lower_call(x: Expressions, node: ast.Call, env: Env) -> Expr:
     raise refusal("not-callable", x.source.span(node.func), name=name, what=describe(callee))
 
 
-def count(x: Expressions, node: ast.Call, wanted: int) -> None:
+def count(x: ExpressionContext, node: ast.Call, wanted: int) -> None:
     """Checks the number of arguments."""
     name = ast.unparse(node.func)
     if len(node.args) != wanted:
@@ -80,7 +78,7 @@ def count(x: Expressions, node: ast.Call, wanted: int) -> None:
 # --- casts -----------------------------------------------------------------------------------------------------------
 
 
-def _type_application(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _type_application(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     """`ComplexOf[T](x)` and its kin."""
     value: Any = None
     func = node.func
@@ -93,7 +91,7 @@ def _type_application(x: Expressions, node: ast.Call, env: Env) -> Expr:
     return _cast_call(x, node, env, apply_functions(x.source, func, value))
 
 
-def _cast_call(x: Expressions, node: ast.Call, env: Env, target: Type) -> Expr:
+def _cast_call(x: ExpressionContext, node: ast.Call, env: Env, target: Type) -> Expr:
     count(x, node, 1)
     argument, span = node.args[0], x.source.span(node)
     if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and target == ir.FLOAT:
@@ -104,7 +102,7 @@ def _cast_call(x: Expressions, node: ast.Call, env: Env, target: Type) -> Expr:
     return cast(x, x.lower(argument, env), x.element(target), span)
 
 
-def cast(x: Expressions, value: Expr, target: Type, span: Span) -> Expr:
+def cast(x: ExpressionContext, value: Expr, target: Type, span: Span) -> Expr:
     """A cast that the user wrote: torch's `Tensor.to`, but that a complex number is not made real by accident."""
     kinds, wanted = x.typing.kinds(value.type), x.typing.kinds(target)
     if Kind.COMPLEX in kinds and not wanted <= {Kind.COMPLEX}:
@@ -127,7 +125,7 @@ def cast(x: Expressions, value: Expr, target: Type, span: Span) -> Expr:
 # --- compile-time answers --------------------------------------------------------------------------------------------
 
 
-def _fact(x: Expressions, node: ast.Call, fact: Callable[[Kind], bool]) -> Expr:
+def _fact(x: ExpressionContext, node: ast.Call, fact: Callable[[Kind], bool]) -> Expr:
     """`pymetal.is_integral(T)` and its kin: known for the group of dtypes at hand."""
     count(x, node, 1)
     argument = node.args[0]
@@ -142,21 +140,21 @@ def _fact(x: Expressions, node: ast.Call, fact: Callable[[Kind], bool]) -> Expr:
 # --- builtins and special forms --------------------------------------------------------------------------------------
 
 
-def _arguments(x: Expressions, node: ast.Call, env: Env, wanted: int) -> list[Expr]:
+def _arguments(x: ExpressionContext, node: ast.Call, env: Env, wanted: int) -> list[Expr]:
     count(x, node, wanted)
     return [x.lower(a, env) for a in node.args]
 
 
-def _abs(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _abs(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     return x.arithmetic.apply(rows.ABS, _arguments(x, node, env, 1), x.source.span(node))
 
 
-def _pow(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _pow(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     base, exponent = _arguments(x, node, env, 2)
     return x.arithmetic.power(base, exponent, x.source.span(node))
 
 
-def _round(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _round(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     (value,) = _arguments(x, node, env, 1)
     if number(value) is None and x.typing.kinds(value.type) <= {Kind.SIGNED, Kind.UNSIGNED}:
         return value
@@ -164,7 +162,7 @@ def _round(x: Expressions, node: ast.Call, env: Env) -> Expr:
 
 
 def _extreme(op: ir.Op) -> Handler:
-    def lower(x: Expressions, node: ast.Call, env: Env) -> Expr:
+    def lower(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         if len(node.args) < 2:
             count(x, node, 2)
         result = x.lower(node.args[0], env)
@@ -175,7 +173,7 @@ def _extreme(op: ir.Op) -> Handler:
     return lower
 
 
-def _int(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _int(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     if len(node.args) == 1:
         constant = number(x.lower(node.args[0], env))
         if constant is not None and not isinstance(constant, complex) and math.isfinite(constant):
@@ -183,7 +181,7 @@ def _int(x: Expressions, node: ast.Call, env: Env) -> Expr:
     raise refusal("int-cast", x.source.span(node))
 
 
-def _complex(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _complex(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     """`complex(re, im)`: the complex type of what the parts meet in."""
     real, imag = _arguments(x, node, env, 2)
     span = x.source.span(node)
@@ -206,7 +204,7 @@ def _complex(x: Expressions, node: ast.Call, env: Env) -> Expr:
     return ir.Call(rows.MAKE_COMPLEX, parts_, target, span)
 
 
-def _as_type(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _as_type(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     count(x, node, 2)
     argument, span = node.args[1], x.source.span(node)
     found = type_of_object(static_value(x.source, argument)) if is_dotted(argument) else None
@@ -221,7 +219,7 @@ def _as_type(x: Expressions, node: ast.Call, env: Env) -> Expr:
     return value if x.typing.same(value.type, target) else Bits(target, value, span)
 
 
-def _polevl(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _polevl(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     count(x, node, 2)
     coefficients = x.table(node.args[1], env)
     if coefficients is None:
@@ -229,7 +227,7 @@ def _polevl(x: Expressions, node: ast.Call, env: Env) -> Expr:
     return x.arithmetic.horner(x.lower(node.args[0], env), coefficients.values, x.source.span(node))
 
 
-def _len(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _len(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     count(x, node, 1)
     table = x.table(node.args[0], env)
     if table is None:
@@ -237,7 +235,7 @@ def _len(x: Expressions, node: ast.Call, env: Env) -> Expr:
     return weak(len(table.values), x.source.span(node))
 
 
-def _misplaced(x: Expressions, node: ast.Call, env: Env) -> Expr:
+def _misplaced(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     name = ast.unparse(node.func)
     way = "Write `q, r = divmod(a, b)`." if name == "divmod" else f"Write `for i in {name}(...)`."
     raise refusal("expression", x.source.span(node), what=f"{name}() here", way=way)
@@ -257,7 +255,7 @@ def _handler(callee: object) -> Handler | None:
 # --- calls of decorated functions ------------------------------------------------------------------------------------
 
 
-def _invoke(x: Expressions, node: ast.Call, env: Env, name: str, callee: Definition) -> Expr:
+def _invoke(x: ExpressionContext, node: ast.Call, env: Env, name: str, callee: Definition) -> Expr:
     span = x.source.span(node)
     signature = callee.signature
     args = _match(x, node, env, name, signature)
@@ -281,7 +279,7 @@ def _invoke(x: Expressions, node: ast.Call, env: Env, name: str, callee: Definit
     return Invoke(callee.checked, tuple(converted), bound, result, span)
 
 
-def _match(x: Expressions, node: ast.Call, env: Env, name: str, signature: Signature) -> list[Expr]:
+def _match(x: ExpressionContext, node: ast.Call, env: Env, name: str, signature: Signature) -> list[Expr]:
     """The arguments in the order of the parameters, defaults filled in."""
     wanted = len(signature.tensors)
     if len(node.args) != wanted:
@@ -307,7 +305,7 @@ def _match(x: Expressions, node: ast.Call, env: Env, name: str, signature: Signa
     return args
 
 
-def _bind(x: Expressions, deciding: list[Expr], span: Span) -> Type:
+def _bind(x: ExpressionContext, deciding: list[Expr], span: Span) -> Type:
     """What the callee's element type is, by the arguments that stand for it."""
     if not deciding:
         return ir.FLOAT
@@ -319,7 +317,7 @@ def _bind(x: Expressions, deciding: list[Expr], span: Span) -> Type:
     return bound
 
 
-def _check_served(x: Expressions, bound: Type, callee: Definition, name: str, span: Span) -> None:
+def _check_served(x: ExpressionContext, bound: Type, callee: Definition, name: str, span: Span) -> None:
     for dtype in x.typing.at(bound):
         assert dtype is not None
         if callee.checked.overload(dtype) is None:

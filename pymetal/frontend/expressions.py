@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.frontend import calls
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
+from pymetal.frontend.context import Env
 from pymetal.frontend.names import describe, is_dotted, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct, refusal
 from pymetal.frontend.source import Source
@@ -27,20 +26,6 @@ _COMPARE: dict[type[ast.cmpop], Op] = {
     ast.Eq: ops.EQ, ast.NotEq: ops.NE, ast.Lt: ops.LT, ast.LtE: ops.LE, ast.Gt: ops.GT, ast.GtE: ops.GE,
 }  # fmt: skip
 _PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
-
-
-@dataclass(frozen=True)
-class Binding:
-    """What a name of the body stands for at some point."""
-
-    value: Expr  # how a use of the name reads
-    slot: object | None  # the variable behind it; None for a parameter
-    block: int  # the block that declares it
-    assigned: bool = True  # False: declared, but some path to here sets no value
-    bounds: tuple[int, int] | None = None  # the lowest and highest value of a loop variable, where they are constant
-
-
-Env = Mapping[str, Binding]
 
 
 class Expressions:

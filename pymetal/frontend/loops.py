@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from pymetal import dtypes, intrinsics, ir
 from pymetal.frontend.arithmetic import number, weak
-from pymetal.frontend.expressions import Binding, Env
+from pymetal.frontend.context import Binding, Block, Env, Loop, StatementContext
 from pymetal.frontend.liveness import NONE, assigned
 from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import construct, refusal
-from pymetal.frontend.variables import Block
 from pymetal.ir import Break, Const, Continue, Expr, For, Name, Stmt, Type, Weak, While
-
-if TYPE_CHECKING:
-    from pymetal.frontend.lower import Lowering
 
 _MAX_UNROLL = 1024
 
 
-@dataclass
-class Loop:
-    """A loop whose body is being lowered."""
-
-    static: bool
-    exits: list[Env] = field(default_factory=list)  # the names at each `break`
-
-
-def lower_exit(x: Lowering, stmt: ast.Break | ast.Continue, out: list[Stmt], env: Env) -> tuple[Env, bool]:
+def lower_exit(x: StatementContext, stmt: ast.Break | ast.Continue, out: list[Stmt], env: Env) -> tuple[Env, bool]:
     """`break` and `continue`."""
     what = "`break`" if isinstance(stmt, ast.Break) else "`continue`"
     if not x.loops:
@@ -45,7 +32,7 @@ def lower_exit(x: Lowering, stmt: ast.Break | ast.Continue, out: list[Stmt], env
     return env, False
 
 
-def lower_while(x: Lowering, stmt: ast.While, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
+def lower_while(x: StatementContext, stmt: ast.While, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
     """A `while` loop; one whose condition is the constant True ends by `break` or `return` only."""
     _no_else(x, stmt)
     live = x.liveness.again[stmt] | x.liveness.after[stmt] | block.live
@@ -63,7 +50,7 @@ def lower_while(x: Lowering, stmt: ast.While, out: list[Stmt], env: Env, block: 
     return merge(env, ends), bool(ends)
 
 
-def lower_for(x: Lowering, stmt: ast.For, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
+def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
     """A `for` loop over `range` or `static_range`."""
     _no_else(x, stmt)
     if not isinstance(stmt.target, ast.Name):
@@ -94,7 +81,7 @@ def lower_for(x: Lowering, stmt: ast.For, out: list[Stmt], env: Env, block: Bloc
     return _counted(x, stmt, stmt.target.id, (start, stop, step), out, env, block)
 
 
-def _three(x: Lowering, args: list[Expr], node: ast.Call) -> tuple[Expr, Expr, Expr]:
+def _three(x: StatementContext, args: list[Expr], node: ast.Call) -> tuple[Expr, Expr, Expr]:
     span = x.source.span(node)
     for arg, argument in zip(args, node.args, strict=True):
         if not x.expressions.typing.kinds(arg.type) <= {dtypes.Kind.SIGNED, dtypes.Kind.UNSIGNED}:
@@ -112,7 +99,7 @@ def _three(x: Lowering, args: list[Expr], node: ast.Call) -> tuple[Expr, Expr, E
             raise AssertionError
 
 
-def _static(x: Lowering, node: ast.Call, bounds: tuple[Expr, Expr, Expr]) -> range:
+def _static(x: StatementContext, node: ast.Call, bounds: tuple[Expr, Expr, Expr]) -> range:
     values = []
     for bound in bounds:
         value = number(bound)
@@ -130,7 +117,7 @@ def _static(x: Lowering, node: ast.Call, bounds: tuple[Expr, Expr, Expr]) -> ran
 
 
 def _unrolled(
-    x: Lowering, stmt: ast.For, name: str, values: list[Expr], out: list[Stmt], env: Env, block: Block
+    x: StatementContext, stmt: ast.For, name: str, values: list[Expr], out: list[Stmt], env: Env, block: Block
 ) -> tuple[Env, bool]:
     """The body once for each value, with the loop variable a constant."""
     x.loops.append(Loop(static=True))
@@ -149,7 +136,13 @@ def _unrolled(
 
 
 def _counted(
-    x: Lowering, stmt: ast.For, name: str, bounds: tuple[Expr, Expr, Expr], out: list[Stmt], env: Env, block: Block
+    x: StatementContext,
+    stmt: ast.For,
+    name: str,
+    bounds: tuple[Expr, Expr, Expr],
+    out: list[Stmt],
+    env: Env,
+    block: Block,
 ) -> tuple[Env, bool]:
     type_ = _counter_type(x, bounds)
     roles = zip(("start", "stop", "step"), bounds, strict=True)
@@ -183,7 +176,7 @@ def _counted(
     return after, True
 
 
-def _counter_type(x: Lowering, bounds: tuple[Expr, Expr, Expr]) -> Type:
+def _counter_type(x: StatementContext, bounds: tuple[Expr, Expr, Expr]) -> Type:
     """int, or long where a bound may need it: narrow counters would wrap before they reach their end."""
     wide = any(
         d is not None and (d.bits == 64 or d == dtypes.uint32)
@@ -196,7 +189,7 @@ def _counter_type(x: Lowering, bounds: tuple[Expr, Expr, Expr]) -> Type:
 
 
 def _held(
-    x: Lowering, stmt: ast.For, name: str, bound: Expr, type_: Type, out: list[Stmt], env: Env, block: Block
+    x: StatementContext, stmt: ast.For, name: str, bound: Expr, type_: Type, out: list[Stmt], env: Env, block: Block
 ) -> Expr:
     """A bound of the loop, computed once: a constant, or a variable of its own."""
     target = ir.Concrete(dtypes.int32) if isinstance(type_, Weak) else type_
@@ -207,7 +200,7 @@ def _held(
     if any(b.value == converted and not x.variables.is_mutable(b) for b in env.values()):
         return converted  # a name that is not assigned again
     key = ("bound", name, stmt, x.unrolled)
-    x.variables.slot(key, target)
+    x.variables.register(key, target)
     return x.variables.declare(out, name, key, converted, block).value
 
 
@@ -220,7 +213,7 @@ def _range(bounds: tuple[Expr, Expr, Expr]) -> tuple[int, int] | None:
     return (min(rounds[0], rounds[-1]), max(rounds[0], rounds[-1])) if rounds else None
 
 
-def _no_else(x: Lowering, stmt: ast.For | ast.While) -> None:
+def _no_else(x: StatementContext, stmt: ast.For | ast.While) -> None:
     if stmt.orelse:
         raise refusal(
             "loop", x.source.span(stmt.orelse[0]), what="`else` of a loop", way="Set a flag before `break` and test it."

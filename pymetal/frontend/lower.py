@@ -10,13 +10,14 @@ from pymetal.dtypes import DType
 from pymetal.frontend import loops
 from pymetal.frontend.annotations import Signature, parse_type
 from pymetal.frontend.arithmetic import number, weak
-from pymetal.frontend.expressions import Binding, Env, Expressions
+from pymetal.frontend.context import Binding, Block, Env, Loop
+from pymetal.frontend.expressions import Expressions
 from pymetal.frontend.liveness import NONE, Live, assigned, liveness
 from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import construct, refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
-from pymetal.frontend.variables import Block, Variables
+from pymetal.frontend.variables import Variables
 from pymetal.ir import Const, Expr, Function, If, Name, Param, Return, Stmt, Type
 from pymetal.ops import python as ops
 
@@ -57,7 +58,7 @@ class Lowering:
             raise refusal("empty-body", self.source.span(self.source.node), functor=self.source.node.name)
         for _ in range(_MAX_PASSES):
             self.variables.start_pass()
-            self.loops: list[loops.Loop] = []
+            self.loops: list[Loop] = []
             self.unrolled: tuple[int, ...] = ()  # the round of each static_range around the current statement
             self.blocks = 0
             function = self._function()
@@ -79,7 +80,7 @@ class Lowering:
         head: list[Stmt] = []
         for name in sorted(self.variables.copied):
             value, key = env[name].value, ("parameter", name)
-            self.variables.slot(key, value.type)
+            self.variables.slot(key, value.type)  # branches may have widened it
             env[name] = self.variables.declare(head, name, key, value, block)
         body, _, falls = self.block(self.statements, env, block)
         if falls:
@@ -175,7 +176,7 @@ class Lowering:
         for index, (name, computed) in enumerate(zip(names, values, strict=True)):
             if before.intersection(ir.subexpressions(computed)):
                 key = ("held", name, stmt, index, self.unrolled)
-                self.variables.slot(key, computed.type).type = computed.type
+                self.variables.register(key, computed.type)
                 computed = self.variables.declare(out, f"{name}_next", key, computed, block).value
             held.append(computed)
             if name in env:

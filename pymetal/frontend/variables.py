@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from pymetal import ir
 from pymetal.dtypes import Kind
-from pymetal.frontend.expressions import Binding, Env, Expressions
-from pymetal.frontend.liveness import Live
+from pymetal.frontend.context import Binding, Block, Env, ExpressionContext
 from pymetal.frontend.refusals import refusal
 from pymetal.ir import Assign, Const, Expr, Let, Name, Stmt, Type, Weak
 
@@ -29,18 +28,10 @@ class Slot:
     pinned: bool = False  # annotated by the user: never widened
 
 
-@dataclass(frozen=True)
-class Block:
-    """A block of statements in the text."""
-
-    number: int
-    live: Live  # the names that are read after the block, or in its next round
-
-
 class Variables:
     """The variables of one function, over all passes."""
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: ExpressionContext) -> None:
         self.expressions = expressions
         self.typing = expressions.typing
         self.slots: dict[object, Slot] = {}
@@ -74,6 +65,10 @@ class Variables:
         fresh = self.fresh(name)
         out.append(Let(fresh, slot.type, converted, slot.mutable))
         return Binding(Name(fresh, slot.type), key, block.number, assigned=value is not None)
+
+    def register(self, key: object, type_: Type) -> None:
+        """Makes the variable `key` one of `type_`, whatever it was before."""
+        self.slot(key, type_).type = type_
 
     def slot(self, key: object, type_: Type) -> Slot:
         """The variable `key`, of `type_` if it is new."""
