@@ -33,7 +33,9 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("runtime.plan",),
     ("runtime.device",),
     ("runtime.host_device", "runtime.mps"),
+    ("runtime.overlap",),
     ("runtime.jit",),
+    ("runtime.call",),
     ("functor", "helper"),
     ("files", "torch_op"),
     ("cli",),
@@ -44,6 +46,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
 ALLOWED = {
     ("runtime.device", "runtime.host_device"): "the one place that knows every device picks one by name",
     ("runtime.device", "runtime.mps"): "the one place that knows every device picks one by name",
+    ("codegen.upstream.toolchain_checks", "runtime.host"): "compiles the text that was placed in a checkout",
     ("cli", ""): "`--version` prints pymetal.__version__",
     ("cli.doctor", ""): "`doctor` prints pymetal.__version__",
 }

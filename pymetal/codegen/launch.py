@@ -1,25 +1,48 @@
 """The launch kernels of the JIT: a functor over dense or strided operands, for the dtypes of one call.
 
 pymetal brings its own because those of `c10/metal/indexing.h` change their arguments between torch releases under the
-same names. Buffers are bound in this order: output, inputs, scalars, and for the strided kernel sizes, strides, ndim.
+same names. Operands of other dtypes than the functor's are converted where they are loaded, the result where it is
+stored, and a broadcast operand is read with stride zero: nothing is copied first.
+
+Buffers are bound in this order: output, operands, scalars; then for the dense kernel of several elements a thread the
+element count, and for a strided kernel sizes, strides and the number of dimensions.
 """
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from pymetal.codegen.text import convert
 from pymetal.dtypes import DType, Kind, bfloat16, bool_, complex64, float16, float32, int64
 
-DENSE = "dense"
-STRIDED = "strided"
+KERNEL = "launch"
+PER_THREAD = 4  # elements of a thread of the dense kernel for large tensors on a GPU, as upstream's ILP_PER_THREAD
+
+
+class Role(enum.Enum):
+    """How a kernel reads an operand."""
+
+    ELEMENT = "at the thread's own offset"
+    SINGLE = "one element for all threads"
+    NUMBER = "bound by value"
+
+
+@dataclass(frozen=True)
+class Form:
+    """Which kernel: dense for rank 0, else strided; rank 4 stands for four dimensions and more."""
+
+    rank: int
+    roles: tuple[Role, ...]
+    per_thread: int = 1
 
 
 @dataclass(frozen=True)
 class LaunchKey:
-    """The dtypes for which a pair of launch kernels is made."""
+    """What a launch kernel is made for."""
 
-    inputs: tuple[DType, ...]  # as stored
+    form: Form
+    inputs: tuple[DType, ...]  # as stored, or as bound
     compute: DType  # what the functor is called with
     returned: DType  # what the functor returns
     output: DType  # as stored
@@ -28,12 +51,15 @@ class LaunchKey:
 
     @property
     def bound_scalars(self) -> tuple[DType, ...]:
-        """What the scalars are bound as: `compile_shader` binds Python numbers as long or float, and nothing else."""
+        """What the scalars are bound as."""
         return tuple(bound_as(d) for d in self.scalars)
 
 
 def bound_as(scalar: DType) -> DType:
-    """The type in which a scalar of `scalar` type is bound."""
+    """The type in which a number of `scalar` type is bound.
+
+    `compile_shader` binds Python numbers as long or float, and nothing else; complex ones travel as two floats.
+    """
     match scalar.kind:
         case Kind.FLOATING:
             return float32
@@ -43,46 +69,82 @@ def bound_as(scalar: DType) -> DType:
             return int64
 
 
-def launch_kernels(functor: str, key: LaunchKey) -> str:
-    """The dense and the strided kernel of `functor` for the dtypes of `key`."""
-    return _kernel(functor, key, DENSE) + "\n" + _kernel(functor, key, STRIDED)
-
-
-def _kernel(functor: str, key: LaunchKey, form: str) -> str:
-    count = len(key.inputs)
+def launch_kernel(functor: str, key: LaunchKey) -> str:
+    """The kernel of `functor` for `key`."""
+    form = key.form
     arguments = [f"device {key.output.metal}* out"]
-    arguments += [f"device const {d.metal}* in{i}" for i, d in enumerate(key.inputs)]
+    for i, (dtype, role) in enumerate(zip(key.inputs, form.roles, strict=True)):
+        by_value = role is Role.NUMBER
+        arguments.append(f"constant {dtype.metal}& in{i}" if by_value else f"device const {dtype.metal}* in{i}")
     arguments += [f"constant {d.metal}& s{i}" for i, d in enumerate(key.bound_scalars)]
-    if form == STRIDED:
+    if form.rank:
         arguments += ["constant long* sizes", "constant long* strides", "constant long& ndim"]
+    elif form.per_thread > 1:
+        arguments.append("constant long& count")
+    position = ("uint i", "uint i", "uint2 p", "uint3 p", "uint3 p")[form.rank]
     bound = ",\n    ".join(f"{a} [[buffer({i})]]" for i, a in enumerate(arguments))
-    at = ["i"] * (count + 1) if form == DENSE else [f"at{k}" for k in range(count + 1)]
-    values = [_converted(f"in{i}[{at[i + 1]}]", d, key.compute) for i, d in enumerate(key.inputs)]
-    scalars = [_converted(f"s{i}", b, d) for i, (b, d) in enumerate(zip(key.bound_scalars, key.scalars, strict=True))]
+    body = _strided(functor, key) if form.rank else _dense(functor, key)
+    return f"kernel void {KERNEL}(\n    {bound},\n    {position} [[thread_position_in_grid]]) {{\n{body}}}\n"
+
+
+def _store(functor: str, key: LaunchKey, out: str, offsets: list[str]) -> str:
+    """The statement that computes one element; `offsets` has one index for each operand that is in memory."""
+    at = iter(offsets)
+    values = []
+    for i, (dtype, role) in enumerate(zip(key.inputs, key.form.roles, strict=True)):
+        value = f"in{i}" if role is Role.NUMBER else f"in{i}[{next(at)}]"
+        values.append(_converted(value, dtype, key.compute))
+    pairs = zip(key.bound_scalars, key.scalars, strict=True)
+    scalars = [_converted(f"s{i}", bound, dtype) for i, (bound, dtype) in enumerate(pairs)]
     if key.params is not None:
         scalars = [f"{key.params}{{{', '.join(scalars)}}}"]
     call = f"{functor}_functor{{}}({', '.join([*values, *scalars])})"
-    body = "" if form == DENSE else _offsets(count + 1)
-    body += f"  out[{at[0]}] = {_converted(call, key.returned, key.output)};\n"
-    return f"kernel void {form}(\n    {bound},\n    uint i [[thread_position_in_grid]]) {{\n{body}}}\n"
+    return f"out[{out}] = {_converted(call, key.returned, key.output)};"
 
 
-def _offsets(operands: int) -> str:
-    """The element offsets of a thread, from sizes and strides that list the fastest dimension first."""
-    lines = [f"  long at{k} = 0;" for k in range(operands)]
-    lines += ["  uint rest = i;", "  for (long d = 0; d < ndim; d++) {", "    const uint size = uint(sizes[d]);"]
-    lines += ["    const long position = rest % size;", "    rest /= size;"]
-    lines += [f"    at{k} += position * strides[d * {operands} + {k}];" for k in range(operands)]
-    return "".join(f"{line}\n" for line in [*lines, "  }"])
+def _dense(functor: str, key: LaunchKey) -> str:
+    indices = ["0" if role is Role.SINGLE else "i" for role in key.form.roles if role is not Role.NUMBER]
+    store = _store(functor, key, "i", indices)
+    if key.form.per_thread == 1:
+        return f"  {store}\n"
+    indices = ["0" if index == "0" else "k" for index in indices]
+    return (
+        f"  const long first = long(i) * {key.form.per_thread};\n"
+        f"  const long end = metal::min(first + {key.form.per_thread}, count);\n"
+        f"  for (long k = first; k < end; k++) {{\n    {_store(functor, key, 'k', indices)}\n  }}\n"
+    )
+
+
+def _strided(functor: str, key: LaunchKey) -> str:
+    """The first dimensions are the grid's; the third grid dimension also counts those beyond the third."""
+    rank, operands = key.form.rank, 1 + sum(role is not Role.NUMBER for role in key.form.roles)
+    components = ["i"] if rank == 1 else [f"p.{axis}" for axis in "xyz"[: min(rank, 3)]]
+    if rank < 4:
+        terms = [
+            " + ".join(f"{p} * strides[{d * operands + k}]" for d, p in enumerate(components)) for k in range(operands)
+        ]
+        lines = [f"const long at{k} = {term};" for k, term in enumerate(terms)]
+    else:
+        lines = [f"long at{k} = p.x * strides[{k}] + p.y * strides[{operands + k}];" for k in range(operands)]
+        lines += ["long rest = p.z;", "for (long d = 2; d < ndim; d++) {", "  const long position = rest % sizes[d];"]
+        lines += ["  rest /= sizes[d];"]
+        lines += [f"  at{k} += position * strides[d * {operands} + {k}];" for k in range(operands)]
+        lines.append("}")
+    lines.append(_store(functor, key, "at0", [f"at{k}" for k in range(1, operands)]))
+    return "".join(f"  {line}\n" for line in lines)
 
 
 def _converted(text: str, source: DType, target: DType) -> str:
     """A value of `source` type as `target`, with torch's meaning for complex numbers."""
     if source == target:
         return text
-    if target.kind is Kind.COMPLEX and source.kind is not Kind.COMPLEX:
+    if target.kind is Kind.COMPLEX:
+        if source.kind is Kind.COMPLEX:
+            return convert(text, target.metal)
         part = "float" if target == complex64 else "half"
         return f"{target.metal}({convert(f'float({text})', part)}, 0)"
+    if target == bool_ and source.kind is Kind.COMPLEX:
+        return f"({text}.x != 0 || {text}.y != 0)"
     if target == bool_ and source.kind is Kind.FLOATING:
         return f"({text} != 0)"
     if {source, target} == {float16, bfloat16}:

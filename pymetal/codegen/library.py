@@ -66,11 +66,16 @@ def _pieces(entries: Sequence[Entry]) -> dict[str, str]:
     return pieces
 
 
+def needs(checked: Checked) -> list[tuple[str, tuple[int, int]]]:
+    """What a functor's text calls that not every supported torch release has, with the first that has it."""
+    return [(op.name, op.since) for op in sorted(ir.uses(checked), key=lambda op: op.name) if op.since > (2, 8)]
+
+
 def required_release(entries: Iterable[Entry]) -> tuple[tuple[int, int], str]:
-    """The first torch release whose headers have everything that `entries` use, and what needs it."""
-    needs = [((2, 8), "c10/metal")]
+    """The first torch release whose headers have everything that the registered form of `entries` uses, and what."""
+    found = [((2, 8), "c10/metal")]
     for entry in entries:
         calls = registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath)
-        needs += [(c.macro.since, c.macro.name) for c in calls if c.macro is not entry.arity.castout]
-        needs += [(op.since, op.name) for op in ir.uses(entry.checked)]
-    return max(needs)
+        found += [(c.macro.since, c.macro.name) for c in calls if c.macro is not entry.arity.castout]
+        found += [(since, name) for name, since in needs(entry.checked)]
+    return max(found)

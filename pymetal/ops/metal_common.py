@@ -35,35 +35,36 @@ def _absolute(x: Tensor) -> Tensor:
     return torch.abs(x)
 
 
+def _takes_first(x: Term, y: Term, larger: bool) -> Term:
+    """1 where `fmax` (or `fmin`) gives its first operand, else 0: where that wins, or is equal, or the other is NaN."""
+    wins = x.call("ge" if larger else "le", y)
+    return x.lift(1).where(wins, x.lift(0).where(y.equals(y), 1))
+
+
 def _extreme_partials(larger: bool) -> Callable[[Term, Term, Term], tuple[Term, Term]]:
     def partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
-        loses = x < y if larger else x > y
-        number = x.equals(x)
-        return (
-            x.lift(0).where(loses, x.lift(1).where(number, 0)),
-            x.lift(1).where(loses, x.lift(0).where(number, 1)),
-        )
+        first = _takes_first(x, y, larger)
+        return first, 1 - first
 
     return partials
 
 
 def _chosen_partials(x: Term, y: Term, z: Term, r: Term) -> tuple[Term, Term, Term]:
-    first, second = x.equals(r), y.equals(r)
+    """Of the first operand that equals the result, or of the first if all are NaN."""
+    one, zero = x.lift(1), x.lift(0)
+    first, second, third = x.equals(r), y.equals(r), z.equals(r)
     return (
-        x.lift(1).where(first, 0),
-        x.lift(0).where(first, x.lift(1).where(second, 0)),
-        x.lift(0).where(first, x.lift(0).where(second, 1)),
+        one.where(first, zero.where(second, zero.where(third, 1))),
+        zero.where(first, one.where(second, 0)),
+        zero.where(first, zero.where(second, one.where(third, 0))),
     )
 
 
 def _clamp_partials(x: Term, low: Term, high: Term, r: Term) -> tuple[Term, Term, Term]:
-    raised = low.where(x < low, x)
-    below, above = x < low, high < raised
-    return (
-        x.lift(0).where(above, x.lift(0).where(below, 1)),
-        x.lift(0).where(above, x.lift(1).where(below, 0)),
-        x.lift(1).where(above, 0),
-    )
+    kept = _takes_first(x, low, larger=True)
+    raised = x.where(kept > 0, low)
+    inside = _takes_first(raised, high, larger=False)
+    return inside * kept, inside * (1 - kept), 1 - inside
 
 
 def _sign_partial(x: Term, r: Term) -> tuple[Term]:
@@ -127,7 +128,7 @@ _floats("fmedian3", 3, _median, _chosen_partials, variants=True)
 
 
 def _saturate(x: Tensor) -> Tensor:
-    return torch.where(x > 0, torch.where(x < 1, x, 1), 0)
+    return torch.fmin(torch.fmax(x, torch.zeros_like(x)), torch.ones_like(x))
 
 
 def _sign(x: Tensor) -> Tensor:
@@ -148,7 +149,11 @@ def _smoothstep_partials(low: Term, high: Term, x: Term, r: Term) -> tuple[Term,
     return slope * (t - 1), -(slope * t), slope
 
 
-_floats("saturate", 1, _saturate, lambda x, r: (x.lift(0).where(x < 0, x.lift(0).where(x > 1, 1)),), variants=True)
+def _saturate_partial(x: Term, r: Term) -> tuple[Term]:
+    return (x.lift(1).where(x.call("ge", 0), 0).where(x.call("le", 1), 0),)
+
+
+_floats("saturate", 1, _saturate, _saturate_partial, variants=True)
 _floats("sign", 1, _sign, lambda x, r: (0,))
 _floats("step", 2, lambda edge, x: torch.where(x < edge, 0.0, 1.0).to(x.dtype), lambda edge, x, r: (0, 0))
 _floats("mix", 3, lambda x, y, t: x + (y - x) * t, lambda x, y, t, r: (1 - t, t, y - x))

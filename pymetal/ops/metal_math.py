@@ -196,7 +196,7 @@ _maths("copysign", torch.copysign, lambda x, y, r: (_sign(x) * _sign(r), 0), 2, 
 _maths("divide", torch.true_divide, lambda x, y, r: (1 / y, -r / y), 2)
 _maths(
     "fdim", lambda x, y: torch.where(x <= y, 0, x - y).to(x.dtype),
-    lambda x, y, r: (x.lift(1).where(x > y, 0), x.lift(-1).where(x > y, 0)), 2,
+    lambda x, y, r: (x.lift(0).where(x.call("le", y), 1), x.lift(0).where(x.call("le", y), -1)), 2,
 )  # fmt: skip
 _maths("fma", fused, lambda x, y, z, r: (y, x, 1), 3)
 

@@ -137,23 +137,33 @@ _c10("igammac", torch.igammac, lambda a, x, r: (None, -_gamma_density(a, x)), ar
 
 
 def _xlogy_partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
-    return x.lift(0).where(x.equals(0), y.call("metal.precise.log")), x / y
+    logarithm = y.call("metal.precise.log")
+    flat = x.lift(0).where(y.call("le", 0), logarithm)
+    return flat.where(x.equals(0), logarithm), x / y
 
 
 def _xlog1py_partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
-    return x.lift(0).where(x.equals(0), y.call("metal.c10.log1p")), x / (y + 1)
+    logarithm = y.call("metal.c10.log1p")
+    flat = x.lift(0).where(y.call("le", -1), logarithm)
+    return flat.where(x.equals(0), logarithm), x / (y + 1)
+
+
+def _softmax_partials(exponential: str) -> Callable[[Term, Term, Term], tuple[Term, Term]]:
+    def partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
+        return 1 / ((y - x).call(exponential) + 1), 1 / ((x - y).call(exponential) + 1)
+
+    return partials
 
 
 _LOGADDEXP_COMPLEX = _on_complex(
     "logaddexp", 2, torch.logaddexp, None, (2, 10)
 )  # the derivative is not implemented  # fmt: skip
 _c10(
-    "logaddexp", torch.logaddexp, lambda x, y, r: (_exp(x - r), _exp(y - r)), arity=2, since=(2, 10),
+    "logaddexp", torch.logaddexp, _softmax_partials("metal.precise.exp"), arity=2, since=(2, 10),
     on_complex=_LOGADDEXP_COMPLEX,
 )  # fmt: skip
 _c10(
-    "logaddexp2", torch.logaddexp2,
-    lambda x, y, r: ((x - r).call("metal.precise.exp2"), (y - r).call("metal.precise.exp2")), arity=2, since=(2, 10),
+    "logaddexp2", torch.logaddexp2, _softmax_partials("metal.precise.exp2"), arity=2, since=(2, 10),
 )  # fmt: skip
 _c10("xlogy", torch.special.xlogy, _xlogy_partials, arity=2, since=(2, 12))
 _c10("xlog1py", torch.special.xlog1py, _xlog1py_partials, arity=2)

@@ -13,13 +13,14 @@ from pymetal.errors import CallError, DeviceError
 class Kernel(Protocol):
     """A kernel that can be launched: `torch.mps.compile_shader`'s call protocol, as far as pymetal uses it."""
 
-    def __call__(self, *args: Any, threads: int) -> None: ...
+    def __call__(self, *args: Any, threads: int | list[int]) -> None: ...
 
 
 class Device(Protocol):
     """Compiles Metal text and hands out its kernels."""
 
     name: str
+    several_from: int  # the element count from which a thread of a dense kernel computes several elements
 
     def variant(self) -> str:
         """What else the meaning of compiled text depends on: programs of different variants are kept apart."""
@@ -69,17 +70,26 @@ def find_device(device: torch.device) -> Device:
     Raises:
         DeviceError: there is none.
     """
-    match device.type:
+    found = _DEVICES.get(device.type)
+    return found if found is not None else _load(device.type)
+
+
+_DEVICES: dict[str, Device] = {}  # those that have been used
+
+
+def _load(name: str) -> Device:
+    match name:
         case "cpu":
             from pymetal.runtime.host_device import HOST
 
-            return HOST
+            _DEVICES[name] = HOST
         case "mps":
             from pymetal.runtime.mps import MPS
 
-            return MPS
+            _DEVICES[name] = MPS
         case other:
             raise DeviceError(
                 f"pymetal has no device for {other} tensors",
                 hint="Use mps tensors, or cpu tensors, which the host device computes with the same Metal text.",
             )
+    return _DEVICES[name]

@@ -12,6 +12,7 @@ class HostDevice:
     """CPU tensors, by a C++ compiler."""
 
     name = "host"
+    several_from = 1 << 62  # never: the loop over threads is the compiler's to unroll
 
     def variant(self) -> str:
         """The numerics mode: `apple` or `ieee`."""

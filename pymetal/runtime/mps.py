@@ -15,6 +15,7 @@ class MpsDevice:
     """Apple GPUs, by torch's own shader compiler."""
 
     name = "mps"
+    several_from = 262_144  # upstream's own threshold
 
     def variant(self) -> str:
         """torch compiles in one way for the life of a process."""

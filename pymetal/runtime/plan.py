@@ -1,20 +1,84 @@
-"""A call's tensors become a plan: element and result dtype, shape, output, and which launch kernel fits.
+"""A call's operands become a plan: dtypes, shape, output strides, and the launch kernel and grid that compute it.
 
-Promotion is torch's own (`torch._prims_common.elementwise_dtypes`), and so are the strides of a new output. Nothing
-here touches a device.
+Nothing here touches a device or reads a tensor: an operand is described by dtype, shape and strides. Promotion and the
+strides of a new output are torch's own. Dimensions are put in the order of the output's memory and merged where every
+operand allows it, as TensorIterator does, so that most calls end up dense or of low rank.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 
+from pymetal.codegen.launch import Form, Role
 from pymetal.dtypes import DType, from_torch
 from pymetal.errors import CallError
 
-Operand = torch.Tensor | int | float | complex
+MAX_THREADS = 2**31  # of one launch: positions are counted in 32 bits
+Number: TypeAlias = bool | int | float | complex
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What planning needs to know of an operand.
+
+    Attributes:
+        dtype: None for a Python number, which takes no part in promotion among tensors of its kind.
+        number: a Python number stands for its type here; its value plays no role.
+        item: a 0-dim CPU tensor next to tensors of another device: promoted as a tensor, passed as a number.
+    """
+
+    dtype: torch.dtype | None
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    number: Number | None = None
+    item: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        """True if its value is passed by itself, not in memory."""
+        return self.dtype is None or self.item
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a call is computed.
+
+    Attributes:
+        element: what the operands meet in.
+        shape: of the output.
+        strides: of a new output; None if it is contiguous.
+        form: which launch kernel.
+        grid: threads in each dimension of the grid; empty if there is nothing to compute.
+        sizes: of the dimensions, for the strided kernels, the fastest first.
+        steps: strides in elements, for each dimension those of the output and of each tensor operand.
+    """
+
+    element: DType
+    shape: torch.Size
+    strides: tuple[int, ...] | None
+    form: Form
+    grid: tuple[int, ...]
+    sizes: list[int]
+    steps: list[int]
+
+
+def describe(operand: torch.Tensor | Number, device: torch.device) -> Operand:
+    """What planning needs to know of an operand of a call on `device`."""
+    if not isinstance(operand, torch.Tensor):
+        return Operand(None, number=operand)
+    # A 0-dim tensor of another device, or of a dtype that Metal lacks, travels by value.
+    item = operand.dim() == 0 and (operand.device != device or not is_stored(operand.dtype))
+    return Operand(operand.dtype, tuple(operand.shape), tuple(operand.stride()), item=item)
+
+
+def is_stored(dtype: torch.dtype) -> bool:
+    """True for a dtype that a kernel can read from memory."""
+    known = from_torch(dtype)
+    return known is not None and bool(known.metal)
 
 
 def promote(operands: Sequence[Operand]) -> torch.dtype:
@@ -22,141 +86,21 @@ def promote(operands: Sequence[Operand]) -> torch.dtype:
 
     Python numbers and 0-dim tensors give way to tensors with dimensions of the same kind of number.
     """
-    first = operands[0]
-    if isinstance(first, torch.Tensor):
-        dtype = first.dtype
-        if all(isinstance(o, torch.Tensor) and o.dtype == dtype for o in operands):
-            return dtype
+    first = operands[0].dtype
+    if first is not None and all(o.dtype == first for o in operands):
+        return first
     from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
+    probes: list[torch.Tensor | Number] = []
+    for operand in operands:
+        if operand.dtype is None:
+            assert operand.number is not None
+            probes.append(operand.number)
+        else:
+            probes.append(torch.empty((1,) * len(operand.shape), dtype=operand.dtype, device="meta"))
     kind = ELEMENTWISE_TYPE_PROMOTION_KIND.NO_OPMATH
-    result: torch.dtype = elementwise_dtypes(*operands, type_promotion_kind=kind)[1]
+    result: torch.dtype = elementwise_dtypes(*probes, type_promotion_kind=kind)[1]
     return result
-
-
-def broadcast(functor: str, tensors: Sequence[torch.Tensor]) -> torch.Size:
-    """The common shape.
-
-    Raises:
-        CallError: the shapes do not broadcast.
-    """
-    shape = tensors[0].shape
-    if all(t.shape == shape for t in tensors):
-        return shape
-    try:
-        sizes = [t.shape for t in tensors]
-        return torch.Size(torch.broadcast_shapes(*sizes))  # type: ignore[no-untyped-call]
-    except RuntimeError as error:
-        shapes = ", ".join(str(tuple(t.shape)) for t in tensors)
-        raise CallError(
-            f"{functor} was called with shapes that do not broadcast: {shapes}",
-            hint="Sizes of a dimension must be equal, or 1, counted from the last dimension.",
-        ) from error
-
-
-def new_output(
-    tensors: Sequence[torch.Tensor], shape: torch.Size, dtype: torch.dtype, device: torch.device
-) -> torch.Tensor:
-    """An uninitialised output with the strides that TensorIterator would give it."""
-    if all(t.is_contiguous() and t.shape == shape for t in tensors):
-        return torch.empty(shape, dtype=dtype, device=device)
-    from torch._prims_common import compute_elementwise_output_strides
-
-    strides = compute_elementwise_output_strides(*(t.expand(shape) for t in tensors))
-    return torch.empty_strided(shape, strides, dtype=dtype, device=device)
-
-
-def check_output(
-    functor: str, out: object, tensors: Sequence[torch.Tensor], shape: torch.Size, dtype: torch.dtype,
-    device: torch.device,
-) -> torch.Tensor:  # fmt: skip
-    """`out` if a result of `dtype` and `shape` can be written there.
-
-    Raises:
-        CallError: it is no tensor, on another device, of another shape, of a dtype that cannot hold the result, or it
-            overlaps itself or part of an input.
-    """
-    if not isinstance(out, torch.Tensor):
-        raise CallError(f"{functor}: out= is {type(out).__name__}", hint="Pass a tensor.")
-    if out.device != device:
-        raise CallError(f"{functor}: out= is on {out.device} and the inputs are on {device}", hint="Move one of them.")
-    if not torch.can_cast(dtype, out.dtype):
-        raise CallError(
-            f"{functor}: result type {dtype} cannot be cast to the dtype of out=, {out.dtype}",
-            hint=f"Pass out= of dtype {dtype}.",
-        )
-    if out.shape != shape:
-        if out.numel() != 0:
-            raise CallError(
-                f"{functor}: out= has shape {tuple(out.shape)} and the result {tuple(shape)}",
-                hint=f"Pass out= of shape {tuple(shape)}, or an empty tensor, which is resized.",
-            )
-        out.resize_(shape)
-    if torch._debug_has_internal_overlap(out) == 1:
-        raise CallError(
-            f"{functor}: several elements of out= share one memory location", hint="Pass out.clone(), or a new tensor."
-        )
-    for tensor in tensors:
-        if partly_overlaps(out, tensor):
-            raise CallError(
-                f"{functor}: out= shares part of its memory with an input, which would be read after it is written",
-                hint="Pass input.clone(), or an out= that is the input itself or apart from it.",
-            )
-    return out
-
-
-def partly_overlaps(out: torch.Tensor, tensor: torch.Tensor) -> bool:
-    """True if the two may share memory and are not the very same elements in the same order."""
-    if out.numel() == 0 or tensor.numel() == 0:
-        return False
-    if out.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr():
-        return False
-    if (out.data_ptr(), out.shape, out.stride(), out.dtype) == (
-        tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype,
-    ):  # fmt: skip
-        return False
-    (a, a_end), (b, b_end) = _bytes(out), _bytes(tensor)
-    return a < b_end and b < a_end
-
-
-def _bytes(tensor: torch.Tensor) -> tuple[int, int]:
-    start = tensor.data_ptr()
-    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-    return start, start + (last + 1) * tensor.element_size()
-
-
-def is_dense(out: torch.Tensor, tensors: Sequence[torch.Tensor]) -> bool:
-    """True if all have the same elements at the same offsets, without gaps, so that one index serves them all."""
-    shape = out.shape
-    if any(t.shape != shape for t in tensors):
-        return False
-    if out.is_contiguous():
-        return all(t.is_contiguous() for t in tensors)
-    strides = out.stride()
-    return all(t.stride() == strides for t in tensors) and _covers_its_memory(out)
-
-
-def _covers_its_memory(tensor: torch.Tensor) -> bool:
-    """True if the strides are those of a contiguous tensor with its dimensions in some order."""
-    expected = 1
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
-        if size != 1:
-            if stride != expected:
-                return False
-            expected *= size
-    return True
-
-
-def strided_arguments(out: torch.Tensor, tensors: Sequence[torch.Tensor]) -> tuple[list[int], list[int], int]:
-    """Sizes, interleaved strides in elements and dimension count for the strided kernel, fastest dimension first."""
-    shape = out.shape
-    all_strides = [out.stride(), *(t.expand(shape).stride() for t in tensors)]
-    order = sorted(range(len(shape)), key=lambda d: (all_strides[0][d], shape[d]))
-    order = [d for d in order if shape[d] != 1]
-    if not order:
-        return [1], [0] * len(all_strides), 1
-    sizes = [shape[d] for d in order]
-    return sizes, [strides[d] for d in order for strides in all_strides], len(order)
 
 
 def element_type(functor: str, dtype: torch.dtype, domain: tuple[DType, ...]) -> DType:
@@ -176,6 +120,121 @@ def element_type(functor: str, dtype: torch.dtype, domain: tuple[DType, ...]) ->
     )
 
 
-def is_operand(value: Any) -> bool:
-    """True for what a functor takes as an operand: a tensor or a Python number."""
-    return isinstance(value, (torch.Tensor, bool, int, float, complex))
+def broadcast(functor: str, shapes: Sequence[tuple[int, ...]]) -> torch.Size:
+    """The common shape.
+
+    Raises:
+        CallError: the shapes do not broadcast.
+    """
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return torch.Size(first)
+    try:
+        return torch.Size(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
+    except RuntimeError as error:
+        listed = ", ".join(str(tuple(s)) for s in shapes)
+        raise CallError(
+            f"{functor} was called with shapes that do not broadcast: {listed}",
+            hint="Sizes of a dimension must be equal, or 1, counted from the last dimension.",
+        ) from error
+
+
+def output_strides(operands: Sequence[Operand], shape: torch.Size) -> tuple[int, ...]:
+    """The strides that TensorIterator gives a new output: those of the operands where they agree, or their order."""
+    from torch._prims_common import compute_elementwise_output_strides
+
+    tensors = [o for o in operands if not o.is_number]
+    probes = [torch.empty_strided(o.shape, o.strides, dtype=o.dtype, device="meta").expand(shape) for o in tensors]
+    return tuple(compute_elementwise_output_strides(*probes))
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def expanded_strides(operand: Operand, shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an operand broadcast to `shape`: zero along the dimensions that it repeats."""
+    missing = len(shape) - len(operand.shape)
+    own = [0 if size == 1 else stride for size, stride in zip(operand.shape, operand.strides, strict=True)]
+    return (*(0,) * missing, *own)
+
+
+def coalesce(shape: Sequence[int], all_strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
+    """Dimensions in the order of the first operand's memory, the fastest first, merged where every operand allows.
+
+    Returns:
+        The sizes, and for each dimension the stride of each operand. Dimensions of size 1 are left out.
+    """
+    order = [d for d in range(len(shape)) if shape[d] != 1]
+    # By the output's strides; dimensions that it does not tell apart, by those of the inputs, then last first.
+    order.sort(key=lambda d: (*(strides[d] for strides in all_strides), -d))
+    sizes: list[int] = []
+    steps: list[list[int]] = []
+    for d in order:
+        step = [strides[d] for strides in all_strides]
+        if sizes and all(s == last * sizes[-1] for s, last in zip(step, steps[-1], strict=True)):
+            sizes[-1] *= shape[d]
+        else:
+            sizes.append(shape[d])
+            steps.append(step)
+    return sizes, steps
+
+
+def make_plan(functor: str, operands: Sequence[Operand], out: Operand | None, domain: tuple[DType, ...]) -> Plan:
+    """The plan of a call.
+
+    Args:
+        out: where the result goes, already of the broadcast shape; None for a new tensor.
+        domain: the dtypes that the functor is registered for.
+
+    Raises:
+        CallError: no kernel has the element type, or the shapes do not broadcast.
+    """
+    element = element_type(functor, promote(operands), domain)
+    tensors = [o for o in operands if not o.is_number]
+    shape = broadcast(functor, [o.shape for o in tensors]) if tensors else torch.Size(())
+    contiguous = contiguous_strides(shape)
+    if out is not None:
+        strides = out.strides
+    elif all(o.shape == shape and o.strides == contiguous for o in tensors):
+        strides = contiguous
+    else:
+        strides = output_strides(operands, shape)
+    new_strides = None if strides == contiguous else strides
+    sizes, steps = coalesce(shape, [strides, *(expanded_strides(o, shape) for o in tensors)])
+    if shape.numel() == 0:
+        sizes = []
+    roles = _roles(operands, sizes, steps)
+    grid: tuple[int, ...]
+    if roles is not None:
+        grid = (shape.numel(),) if shape.numel() else ()
+        return Plan(element, shape, new_strides, Form(0, roles), grid, [], [])
+    rank = min(len(sizes), 4)
+    strided = tuple(Role.NUMBER if o.is_number else Role.ELEMENT for o in operands)
+    rest = 1
+    for size in sizes[2:]:
+        rest *= size
+    grid = (*sizes[:2], rest)[: min(rank, 3)]
+    return Plan(element, shape, new_strides, Form(rank, strided), grid, sizes, [s for step in steps for s in step])
+
+
+def _roles(operands: Sequence[Operand], sizes: list[int], steps: list[list[int]]) -> tuple[Role, ...] | None:
+    """How each operand is indexed if one index serves the output and all of them; None if none does."""
+    if len(sizes) > 1 or (sizes and steps[0][0] != 1):
+        return None
+    inputs = iter(steps[0][1:] if sizes else [0] * sum(not o.is_number for o in operands))
+    roles = []
+    for operand in operands:
+        if operand.is_number:
+            roles.append(Role.NUMBER)
+            continue
+        step = next(inputs)
+        if step not in (0, 1):
+            return None
+        roles.append(Role.ELEMENT if step == 1 or not sizes else Role.SINGLE)
+    return tuple(roles)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from pymetal.codegen.upstream import transaction
@@ -88,13 +88,26 @@ class Checkout:
                 raise PyMetalError(f"{path} is not in {self.root}") from None
         return self._texts[path]
 
+    def containing(self, words: Collection[str], *suffixes: str) -> list[str]:
+        """The files of the whole tree in which one of `words` occurs; the others are not kept in memory."""
+        wanted = [word.encode() for word in words]
+        found = []
+        for path in self.files(".", *suffixes):
+            content = self._edited[path].encode("utf-8", "replace") if path in self._edited else None
+            if content is None:
+                content = (self.root / path).read_bytes()
+            if any(word in content for word in wanted):
+                found.append(path)
+        return found
+
     def write(self, path: str, text: str) -> None:
         """Makes `text` the text of a file; nothing reaches the disk before the patch is applied."""
         self._edited[path] = text
 
     def files(self, folder: str, *suffixes: str) -> list[str]:
         """The files below `folder` whose names end in one of `suffixes`, in order; links are not followed."""
-        found = {p for p in self._edited if p.startswith(f"{folder}/") and p.endswith(suffixes)}
+        inside = "" if folder == "." else f"{folder}/"
+        found = {p for p in self._edited if p.startswith(inside) and p.endswith(suffixes)}
         found.update(p for p in self._walk(folder) if p.endswith(suffixes))
         return sorted(found)
 
@@ -110,7 +123,7 @@ class Checkout:
             inside = os.path.relpath(at, self.root).replace(os.sep, "/")
             for name in names:
                 if not os.path.islink(os.path.join(at, name)):
-                    yield f"{inside}/{name}"
+                    yield f"{inside}/{name}" if inside != "." else name
 
     @property
     def changed(self) -> list[str]:

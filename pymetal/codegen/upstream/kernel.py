@@ -8,16 +8,13 @@ from pymetal.codegen.library import Entry, headers
 from pymetal.codegen.registrations import HELPERS, Registration, lines, registrations
 from pymetal.codegen.upstream import cpp
 from pymetal.codegen.upstream.checkout import INDEXING, KERNELS, Checkout, line_of, with_endings_of
-from pymetal.codegen.upstream.formatting import same_text
+from pymetal.codegen.upstream.pieces import DEFINED, functor_extent, line_end, outside_conditionals, place_pieces
 from pymetal.codegen.upstream.registered import FORMS, expand_helper, library_macros
 from pymetal.codegen.upstream.registered import registrations as registered
 from pymetal.errors import PyMetalError
 
-_STRUCT = re.compile(r"^(?:template\s*<[^\n]*>\s*\n)?struct\s+(\w+)_functor\b", re.MULTILINE)
-_DEFINED = re.compile(r"DEFINE_\w*FUNCTOR")
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"][^\n]*\n?", re.MULTILINE)
 _DIRECTIVES = re.compile(r"^[ \t]*#[ \t]*(?:if|else|endif)[^\n]*", re.MULTILINE)
-_USING = re.compile(r"^using namespace [\w:]+;[^\n]*\n?", re.MULTILINE)
 
 
 def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool = False) -> None:
@@ -41,17 +38,7 @@ def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool 
     before = checkout.text(path)
     text = before.replace("\r\n", "\n")
     wanted = registration_text(checkout, entry, text)
-    if found is None:
-        text = _insert_functor(text, entry.text.source)
-    else:
-        start, end = _extent(text, name)
-        if not same_text(text[start:end], entry.text.source):
-            if not replace:
-                raise PyMetalError(
-                    f"{path}:{found[1]}: there is another {name}_functor",
-                    hint="Pass --replace to put the new text in its place; --diff shows both.",
-                )
-            text = text[:start] + entry.text.source + text[end:]
+    text = place_pieces(text, path, entry, replace=replace)
     present = {(r.arity, r.input, r.alpha, r.output, r.castout) for r in registered(path, text) if r.name == name}
     needed = {
         (r.arity, r.input, r.alpha, r.output, r.castout)
@@ -94,7 +81,7 @@ def find_functor(checkout: Checkout, name: str) -> tuple[str, int] | None:
         if name not in text:
             continue
         plain = cpp.masked(text)
-        for match in re.finditer(rf"\bstruct\s+{name}_functor\b|\b{_DEFINED.pattern}\s*\(\s*{name}\b", plain):
+        for match in re.finditer(rf"\bstruct\s+{name}_functor\b|\b{DEFINED.pattern}\s*\(\s*{name}\b", plain):
             return path, line_of(text, match.start())
     return None
 
@@ -128,49 +115,6 @@ def _new_file(checkout: Checkout, entry: Entry) -> str:
     return f"{opening}\n{entry.text.source}\n{registration_text(checkout, entry, '')}"
 
 
-# --- functors --------------------------------------------------------------------------------------------------------
-
-
-def _extent(text: str, name: str) -> tuple[int, int]:
-    """Where a functor's text begins and ends: with the comment above it and its parameter struct."""
-    plain = cpp.masked(text)
-    match = re.search(rf"^(?:template\s*<[^\n]*>\s*\n)?struct\s+{name}_functor\b", plain, re.MULTILINE)
-    if match is None:  # made by a macro
-        call = next(c for c in cpp.invocations(text, _DEFINED) if c.arguments[:1] == [name])
-        return call.start, _line_end(text, call.end)
-    start = match.start()
-    end = _line_end(text, cpp.closing(plain, plain.index("{", match.end())) + 1)
-    params = re.search(rf"^template\s*<[^\n]*>\s*\nstruct\s+{name}_params\b", plain[:start], re.MULTILINE)
-    if params is not None:
-        start = params.start()
-    while start > 0:  # the comment directly above
-        above = text.rfind("\n", 0, start - 1) + 1
-        if not text[above:start].startswith("//"):
-            break
-        start = above
-    return start, end
-
-
-def _insert_functor(text: str, source: str) -> str:
-    """Puts `source` after the last functor, or after the file's opening lines where there is none."""
-    plain = cpp.masked(text)
-    ends = [
-        _line_end(text, cpp.closing(plain, plain.index("{", m.end())) + 1)
-        for m in _STRUCT.finditer(plain)
-        if "{" in plain[m.end() :]
-    ]
-    ends += [_line_end(text, call.end) for call in cpp.invocations(text, _DEFINED)]
-    if ends:
-        at = _outside_conditionals(text, max(ends))
-    else:
-        openings = [m.end() for pattern in (_INCLUDE, _USING) for m in pattern.finditer(plain)]
-        at = _outside_conditionals(text, max(openings, default=0))
-    before = text[:at] if text[:at].endswith("\n") or not at else text[:at] + "\n"
-    gap = "\n" if before else ""
-    after = text[at:]
-    return f"{before}{gap}{source}" + (after if after.startswith("\n") or not after else "\n" + after)
-
-
 # --- registrations ---------------------------------------------------------------------------------------------------
 
 
@@ -178,7 +122,7 @@ def _insert_registrations(text: str, wanted: str, name: str) -> str:
     """Puts the registrations beside their kin: after the last use of the same macro and what belongs to it."""
     known = cpp.macros(text)
     calls = [c for c in cpp.invocations(text) if c.arguments and _registers(c.name, known)]
-    functor = _extent(text, name)[1]
+    functor = functor_extent(text, name)[1]
     calls = [c for c in calls if c.start >= functor or c.end > functor] or calls
     macros = re.findall(r"^\w+", wanted, re.MULTILINE)
     kin = next((group for m in macros if (group := [c for c in calls if c.name == m])), calls)
@@ -189,8 +133,8 @@ def _insert_registrations(text: str, wanted: str, name: str) -> str:
         below = call.start >= last.end and not _DIRECTIVES.sub("", text[last.end : call.start]).strip()
         if below and call.arguments[0] == last.arguments[0]:
             last = call
-    at = max(_line_end(text, last.end), functor)
-    at = _outside_conditionals(text, at)
+    at = max(line_end(text, last.end), functor)
+    at = outside_conditionals(text, at)
     gap = "\n" if at == functor else ""
     before = text[:at] if text[:at].endswith("\n") else text[:at] + "\n"
     return f"{before}{gap}{wanted}{text[at:]}"
@@ -205,7 +149,7 @@ def _without_registrations(text: str, name: str) -> str:
     known = cpp.macros(text)
     calls = [c for c in cpp.invocations(text) if c.arguments[:1] == [name] and _registers(c.name, known)]
     for call in reversed(calls):
-        text = text[: call.start] + text[_line_end(text, call.end) :]
+        text = text[: call.start] + text[line_end(text, call.end) :]
     return text
 
 
@@ -219,22 +163,3 @@ def _with_include(text: str, header: str) -> str:
         return text
     at = next((m.start() for m in includes if m[1] > header), includes[-1].end() if includes else 0)
     return f"{text[:at]}#include <{header}>\n{text[at:]}"
-
-
-def _line_end(text: str, position: int) -> int:
-    """The position after the line in which `position` is."""
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end + 1
-
-
-def _outside_conditionals(text: str, position: int) -> int:
-    """`position`, or the line after the `#endif` of the `#if` that it stands in."""
-    depth = at = 0
-    for line in text.split("\n") if position else []:
-        directive = re.match(r"\s*#\s*(if|endif)", line)
-        at += len(line) + 1
-        if directive is not None:
-            depth += 1 if directive[1] == "if" else -1
-        if at >= position and depth == 0:
-            break
-    return min(at, len(text))

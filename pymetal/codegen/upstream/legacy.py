@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pymetal.codegen.upstream import cpp
@@ -11,6 +11,7 @@ from pymetal.codegen.upstream.checkout import NATIVE, OPERATIONS, YAML, Checkout
 from pymetal.codegen.upstream.native_functions import NativeFunctions, Row
 
 _SOURCES = (".mm", ".cpp", ".h", ".cu", ".cuh", ".metal")
+_CODE = (*_SOURCES, ".py", ".pyi", ".yaml", ".cc", ".cmake")
 _INCLUDE = re.compile(r"^#include <ATen/ops/(\w+?)(_native)?\.h>[ \t]*\n", re.MULTILINE)
 _STATIC = re.compile(r"^static\b", re.MULTILINE)
 
@@ -53,6 +54,19 @@ def remove(checkout: Checkout, kernels: Iterable[str]) -> list[Removal]:
             removed += [f"{path}:{line}" for line in lines]
         done.append(Removal(kernel, tuple(removed), (), tuple(orphans)))
     return done
+
+
+def mentions(checkout: Checkout, kernels: Collection[str]) -> list[tuple[str, int, str]]:
+    """Where code anywhere in the tree still names a removed kernel, as (path, line, kernel); comments do not count."""
+    found = []
+    for path in checkout.containing(kernels, *_CODE):
+        text = checkout.text(path)
+        plain = cpp.masked(text) if path.endswith(_SOURCES) else re.sub(r"(?m)#.*$", "", text)
+        for kernel in kernels:
+            found += [
+                (path, line_of(plain, m.start()), kernel) for m in re.finditer(rf"\b(?:structured_)?{kernel}\b", plain)
+            ]
+    return found
 
 
 def called_kernels(checkout: Checkout, kernel: str) -> list[str]:

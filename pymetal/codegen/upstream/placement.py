@@ -58,6 +58,11 @@ class Placement:
         changed = {path: self.checkout.original(path) for path in self.checkout.changed}
         before = checks.check_tree(Checkout(self.checkout.root), {}, compile_metal=False)
         after = checks.check_tree(self.checkout, changed, compile_metal=compile_metal)
+        gone = [removal.kernel for removal in self.legacy if removal.removed]
+        named = legacy.mentions(self.checkout, gone) if gone else []
+        after.findings += [
+            checks.Finding(p, n, f"{k} is named here, and this migration removes it") for p, n, k in named
+        ]
         return checks.news(before, after)
 
     def apply(self, *, force: bool = False) -> tuple[str, ...]:

@@ -65,8 +65,8 @@ def _numerics(accuracy: Sequence[tuple[str, Sequence[Accuracy] | str]]) -> str:
         return "The kernel is the one that the tree had. No behaviour changes with this pull request.\n"
     note = (
         "Largest distance from the result at double precision, measured on 4096 inputs. The third column is the same\n"
-        "formula with each step rounded to the dtype, as MPSGraph operators of that dtype do. The kernel ran on the host\n"
-        "device, whose elementary functions may differ from Metal's in the last place.\n"
+        "formula with each step rounded to the dtype, as MPSGraph operators of that dtype do. The kernel ran on the\n"
+        "host device, whose elementary functions may differ from Metal's in the last place.\n"
     )
     return "\n".join([note, *sections])
 

@@ -1,0 +1,322 @@
+"""A functor's call: arguments checked, a plan made or found, the output allocated, the kernel launched.
+
+Plans are kept by the operands' dtypes, shapes and strides: a call like an earlier one goes from a look-up to a launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import torch
+
+from pymetal import dtypes, ir
+from pymetal.codegen.launch import PER_THREAD, Form, LaunchKey, Role, bound_as
+from pymetal.codegen.metal import FunctorText
+from pymetal.dtypes import DType, Kind
+from pymetal.errors import CallError, nearest
+from pymetal.ir import Checked
+from pymetal.runtime.device import Device, Kernel, device_of, find_device
+from pymetal.runtime.jit import Programs
+from pymetal.runtime.overlap import check_memory, check_output, resize_output
+from pymetal.runtime.plan import MAX_THREADS, Number, Operand, Plan, describe, is_stored, make_plan
+
+Bound: TypeAlias = int | float | list[float]  # a number as it is bound
+_MAX_PLANS = 4096  # of one functor
+_WIDENED = frozenset({Kind.FLOATING, Kind.COMPLEX})
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A plan with its kernel: all that is needed to run a call of its signature."""
+
+    plan: Plan
+    key: LaunchKey
+    kernel: Kernel
+    dtype: torch.dtype  # of a new output
+    device: torch.device
+    threads: int | list[int]
+    extra: tuple[Any, ...]  # bound after the scalars
+    in_memory: tuple[bool, ...]  # which operands are bound as tensors
+
+    def allocate(self) -> torch.Tensor:
+        """A new output."""
+        plan = self.plan
+        if plan.strides is None:
+            return torch.empty(plan.shape, dtype=self.dtype, device=self.device)
+        return torch.empty_strided(plan.shape, plan.strides, dtype=self.dtype, device=self.device)
+
+
+@dataclass
+class Caller:
+    """Runs one functor."""
+
+    name: str
+    tensors: tuple[str, ...]  # the names of the tensor parameters
+    scalars: dict[str, Number | None]  # the scalar parameters and their defaults
+    checked: Checked
+    text: FunctorText
+    widens: bool  # half and bfloat are widened before the functor is called
+    programs: Programs = field(init=False)
+    _launches: dict[Any, Launch] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.programs = Programs(self.checked, self.text)
+
+    def __call__(self, args: tuple[Any, ...], out: Any, scalars: dict[str, Any]) -> torch.Tensor:
+        """The result of a call; see :meth:`pymetal.Functor.__call__`."""
+        signature: list[Any] = []
+        grad = False
+        for arg in args:
+            if type(arg) is not torch.Tensor or arg.is_neg() or arg.is_conj():
+                return self._slowly(args, out, scalars)
+            signature += (arg.dtype, arg.shape, arg.stride(), arg.device)
+            grad |= arg.requires_grad
+        if out is not None or grad or (self.scalars and not scalars.keys() <= self.scalars.keys()):
+            return self._slowly(args, out, scalars)
+        launch = self._launches.get(self._signature(signature))
+        if launch is None:
+            return self._slowly(args, out, scalars)
+        numbers = [
+            _bound(self.name, value, d) for value, d in zip(self._values(scalars), launch.key.scalars, strict=True)
+        ]
+        result = launch.allocate()
+        if launch.plan.grid:
+            launch.kernel(result, *args, *numbers, *launch.extra, threads=launch.threads)
+        return result
+
+    def _signature(self, described: list[Any]) -> tuple[Any, ...]:
+        return (find_device(described[3]).variant(), *described)
+
+    # --- the whole way ---
+
+    def _slowly(self, args: tuple[Any, ...], out: Any, scalars: dict[str, Any]) -> torch.Tensor:
+        """As `__call__`, for arguments of any sort; keeps the plan for calls like it."""
+        given = self.operands(args)
+        values = self._values(self.numbers(scalars))
+        tensors = [o for o in given if isinstance(o, torch.Tensor)]
+        if not tensors:
+            raise CallError(f"{self.name} was called with numbers only", hint="Pass at least one tensor.")
+        if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+            raise CallError(
+                f"{self.name} has no autograd formula, and an input requires grad",
+                hint="Call it under torch.no_grad(), or pass x.detach().",
+            )
+        device = device_of(self.name, tensors)
+        ready = [self._ready(o) for o in given]
+        described = [describe(o, device) for o in ready]
+        plan = make_plan(self.name, described, None, self.checked.domain)
+        dtype = self.result(plan.element).torch
+        temporary = False
+        if out is None:
+            launch = self._launch(plan, described, dtype, device)
+            self._keep(args, launch)
+            result = launch.allocate()
+        else:
+            result = check_output(self.name, out, dtype, device)
+            if result.requires_grad and torch.is_grad_enabled():
+                raise CallError(
+                    f"{self.name}: out= requires grad", hint="Pass out.detach(), or call under torch.no_grad()."
+                )
+            resize_output(self.name, result, plan.shape)
+            temporary = not check_memory(self.name, result, [t for t in ready if isinstance(t, torch.Tensor)])
+            temporary |= result.is_neg() or result.is_conj() or not is_stored(result.dtype)
+            target = torch.empty_like(result, dtype=dtype) if temporary else result
+            plan = make_plan(self.name, described, describe(target, device), self.checked.domain)
+            launch = self._launch(plan, described, target.dtype, device)
+            result, out = target, result
+        self._run(launch, result, ready, values)
+        if out is None:
+            return result
+        written: torch.Tensor = out
+        return written.copy_(result) if temporary else written
+
+    def _run(self, launch: Launch, out: torch.Tensor, operands: Sequence[Any], values: Sequence[Number]) -> None:
+        plan = launch.plan
+        if not plan.grid:
+            return
+        if out.numel() > MAX_THREADS:
+            self._split(out, operands, values)
+            return
+        bound: list[Any] = []
+        for operand, in_memory, dtype in zip(operands, launch.in_memory, launch.key.inputs, strict=True):
+            if in_memory:
+                bound.append(operand)
+            else:
+                value = operand.item() if isinstance(operand, torch.Tensor) else operand
+                bound.append(_bound(self.name, value, dtype))
+        numbers = [_bound(self.name, value, d) for value, d in zip(values, launch.key.scalars, strict=True)]
+        launch.kernel(out, *bound, *numbers, *launch.extra, threads=launch.threads)
+
+    def _split(self, out: torch.Tensor, operands: Sequence[Any], values: Sequence[Number]) -> None:
+        """Two launches of half the elements each."""
+        dim = max(range(out.dim()), key=lambda d: out.shape[d])
+        half = out.shape[dim] // 2
+        for start, length in ((0, half), (half, out.shape[dim] - half)):
+            parts = [
+                o.expand(out.shape).narrow(dim, start, length) if isinstance(o, torch.Tensor) and o.dim() else o
+                for o in operands
+            ]
+            part = out.narrow(dim, start, length)
+            described = [describe(o, out.device) for o in parts]
+            plan = make_plan(self.name, described, describe(part, out.device), self.checked.domain)
+            self._run(self._launch(plan, described, part.dtype, out.device), part, parts, values)
+
+    # --- plans and kernels ---
+
+    def _launch(self, plan: Plan, operands: Sequence[Operand], output: torch.dtype, device: torch.device) -> Launch:
+        runner: Device = find_device(device)
+        form = plan.form
+        threads: int | list[int] = list(plan.grid) if len(plan.grid) > 1 else (plan.grid or (0,))[0]
+        extra: tuple[Any, ...] = (plan.sizes, plan.steps, len(plan.sizes)) if form.rank else ()
+        if form.rank == 0 and plan.grid and plan.grid[0] >= runner.several_from:
+            form = Form(0, form.roles, PER_THREAD)
+            extra = (plan.grid[0],)
+            threads = -(-plan.grid[0] // PER_THREAD)
+        key = self._key(plan.element, form, operands, output)
+        kernel = self.programs.get(runner, key)
+        in_memory = tuple(role is not Role.NUMBER for role in form.roles)
+        return Launch(plan, key, kernel, output, device, threads, extra, in_memory)
+
+    def _key(self, element: DType, form: Form, operands: Sequence[Operand], output: torch.dtype) -> LaunchKey:
+        overload = self.checked.overload(element)
+        assert overload is not None
+        function, compute = overload.function, self.compute(element)
+        inputs = tuple(
+            bound_as(element) if role is Role.NUMBER else _known(dtypes.from_torch(_dtype(o)))
+            for o, role in zip(operands, form.roles, strict=True)
+        )
+        scalars = tuple(_known(ir.resolve(p.type, compute)) for p in function.scalars)
+        returned = _known(ir.resolve(function.result, compute))
+        params = self.text.scalar_types.get(element) if len(scalars) > 1 else None
+        return LaunchKey(form, inputs, compute, returned, _known(dtypes.from_torch(output)), scalars, params)
+
+    def _keep(self, args: tuple[Any, ...], launch: Launch) -> None:
+        """Keeps a launch for calls with the same signature, if it is one that the quick way takes."""
+        if not all(type(a) is torch.Tensor for a in args) or not all(launch.in_memory):
+            return
+        if launch.plan.shape.numel() > MAX_THREADS or any(not is_stored(a.dtype) for a in args):
+            return
+        signature: list[Any] = []
+        for arg in args:
+            signature += (arg.dtype, arg.shape, arg.stride(), arg.device)
+        if len(self._launches) >= _MAX_PLANS:
+            self._launches.clear()
+        self._launches[self._signature(signature)] = launch
+
+    def compute(self, element: DType) -> DType:
+        """What the functor is called with: float for half where a registration macro widens."""
+        return dtypes.opmath(element) if self.widens and element.kind in _WIDENED else element
+
+    def result(self, element: DType) -> DType:
+        """The dtype of the result. Where half was widened for the functor, it comes back narrow."""
+        overload = self.checked.overload(element)
+        assert overload is not None
+        type_ = overload.function.result
+        return _known(ir.resolve(type_, element if type_ == ir.Var() else self.compute(element)))
+
+    def source(self, args: tuple[Any, ...], scalars: dict[str, Any]) -> str:
+        """The Metal text that a call with these arguments compiles and runs."""
+        operands = self.operands(args)
+        self.numbers(scalars)
+        device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)])
+        described = [describe(self._ready(o), device) for o in operands]
+        plan = make_plan(self.name, described, None, self.checked.domain)
+        return self.programs.source(self._key(plan.element, plan.form, described, self.result(plan.element).torch))
+
+    # --- arguments ---
+
+    def operands(self, args: tuple[Any, ...]) -> list[torch.Tensor | Number]:
+        """The operands, checked for number and kind.
+
+        Raises:
+            CallError: there are more or fewer than the functor takes, or one is neither tensor nor number.
+        """
+        if len(args) != len(self.tensors):
+            raise CallError(
+                f"{self.name}({', '.join(self.tensors)}) takes {len(self.tensors)} tensor(s), and {len(args)} came",
+                hint="Scalar parameters are passed by keyword." if len(args) > len(self.tensors) else None,
+            )
+        for name, value in zip(self.tensors, args, strict=True):
+            if not isinstance(value, (torch.Tensor, bool, int, float, complex)):
+                raise CallError(
+                    f"{self.name}: {name} is {type(value).__name__}",
+                    hint="Pass a tensor or a number; torch.as_tensor(x) makes a tensor of a list or an array.",
+                )
+            if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+                raise CallError(f"{self.name}: {name} has layout {value.layout}", hint="Pass x.to_dense().")
+        return list(args)
+
+    def numbers(self, given: dict[str, Any]) -> dict[str, Number]:
+        """The scalar parameters, defaults filled in.
+
+        Raises:
+            CallError: there is no such parameter, one is missing, or one is not a number.
+        """
+        for name in given:
+            if name not in self.scalars:
+                near = nearest(name, [*self.scalars, "out"])
+                raise CallError(
+                    f"{self.name} has no parameter {name!r}" + (f"; did you mean {near!r}?" if near else ""),
+                    hint=f"Keywords: {', '.join([*self.scalars, 'out'])}.",
+                )
+        numbers: dict[str, Number] = {}
+        for name, default in self.scalars.items():
+            value = given.get(name, default)
+            if value is None:
+                raise CallError(f"{self.name} needs the scalar {name!r}", hint=f"Call it with {name}=...")
+            if isinstance(value, torch.Tensor) and value.dim() == 0:
+                value = value.item()
+            if not isinstance(value, (bool, int, float, complex)):
+                raise CallError(f"{self.name}: {name} is {type(value).__name__}", hint="Pass a Python number.")
+            numbers[name] = value
+        return numbers
+
+    def _values(self, given: dict[str, Any]) -> list[Number]:
+        return list(self.numbers(given).values()) if self.scalars or given else []
+
+    def _ready(self, operand: torch.Tensor | Number) -> torch.Tensor | Number:
+        """An operand as a kernel can read it: of a dtype that Metal has, with no conjugation or negation pending."""
+        if not isinstance(operand, torch.Tensor):
+            return operand
+        return operand.resolve_conj().resolve_neg()
+
+
+def _dtype(operand: Operand) -> torch.dtype:
+    assert operand.dtype is not None
+    return operand.dtype
+
+
+def _known(dtype: DType | None) -> DType:
+    assert dtype is not None
+    return dtype
+
+
+def _bound(functor: str, value: Number, dtype: DType) -> Bound:
+    """A number as `compile_shader` binds it: an int, a float, or a pair of floats for a complex one."""
+    match bound_as(dtype).kind:
+        case Kind.COMPLEX:
+            number = complex(value)
+            return [number.real, number.imag]
+        case Kind.FLOATING:
+            if isinstance(value, complex):
+                raise CallError(
+                    f"{functor}: a complex number cannot be used with real tensors", hint="Pass a real number."
+                )
+            return float(value)
+        case _:
+            if isinstance(value, complex) or value != value or value in _INFINITE or int(value) != value:
+                raise CallError(
+                    f"{functor}: {value!r} cannot be used with integer tensors",
+                    hint="Pass an integer, or convert the tensors to a floating dtype.",
+                )
+            if dtype.kind is Kind.BOOL:
+                return int(bool(value))
+            whole = int(value)
+            if not -(1 << 63) <= whole < 1 << 64:
+                raise CallError(f"{functor}: {whole} does not fit in 64 bits", hint="Pass a smaller number.")
+            return whole - (1 << 64) if whole >= 1 << 63 else whole
+
+
+_INFINITE = (float("inf"), float("-inf"))

@@ -1,0 +1,119 @@
+"""What may be written where: `out=` against the shape, dtype and device of a result, and against the inputs' memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pymetal.errors import CallError
+
+_MAX_WORK = 10_000  # of the exact test for shared elements, which is exponential in the worst case
+
+
+def check_output(functor: str, out: object, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """`out` if a result of `dtype` can be written to it.
+
+    Raises:
+        CallError: it is no tensor, on another device, or of a dtype that cannot hold the result.
+    """
+    if not isinstance(out, torch.Tensor):
+        raise CallError(f"{functor}: out= is {type(out).__name__}", hint="Pass a tensor.")
+    if out.device != device:
+        raise CallError(f"{functor}: out= is on {out.device} and the inputs are on {device}", hint="Move one of them.")
+    if not torch.can_cast(dtype, out.dtype):
+        raise CallError(
+            f"{functor}: result type {dtype} cannot be cast to the dtype of out=, {out.dtype}",
+            hint=f"Pass out= of dtype {dtype}.",
+        )
+    return out
+
+
+def resize_output(functor: str, out: torch.Tensor, shape: torch.Size) -> None:
+    """Gives `out` the shape of the result, as torch does: silently if it is empty, else with torch's warning."""
+    if out.shape == shape:
+        return
+    if out.numel() != 0:
+        warnings.warn(
+            f"{functor}: an output with one or more elements was resized since it had shape {list(out.shape)}, which "
+            f"does not match the required output shape {list(shape)}. torch deprecates this: resize it to zero elements "
+            "first, out.resize_(0), or pass an out= of that shape.",
+            stacklevel=4,
+        )
+    out.resize_(shape)
+
+
+def check_memory(functor: str, out: torch.Tensor, tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether `out` can be written while `tensors` are read.
+
+    Returns:
+        False if it cannot be told in reasonable time whether they share elements: then a copy is the answer.
+
+    Raises:
+        CallError: several elements of `out` are one, or `out` shares elements with an input without being it.
+    """
+    if has_internal_overlap(out):
+        raise CallError(
+            f"{functor}: unsupported operation: more than one element of the written-to tensor refers to a single "
+            "memory location",
+            hint="Pass out.clone(), or a new tensor.",
+        )
+    for tensor in tensors:
+        match shares_elements(out, tensor):
+            case True:
+                raise CallError(
+                    f"{functor}: unsupported operation: some elements of the input tensor and the written-to tensor "
+                    "refer to a single memory location",
+                    hint="Pass input.clone(), or an out= that is the input itself or apart from it.",
+                )
+            case None:
+                return False
+            case False:
+                pass
+    return True
+
+
+def has_internal_overlap(tensor: torch.Tensor) -> bool:
+    """True if two indices of `tensor` certainly or possibly name one element, which torch refuses to write to."""
+    extent = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1:
+            if stride < extent:
+                return True
+            extent = stride * size
+    return False
+
+
+def shares_elements(out: torch.Tensor, tensor: torch.Tensor) -> bool | None:
+    """True if the two share elements and are not the very same in the same order; None if that is too hard to tell."""
+    aliases: bool = torch._C._is_alias_of(out, tensor)  # type: ignore[attr-defined]
+    if out.numel() == 0 or tensor.numel() == 0 or not aliases:
+        return False
+    same_place = out.data_ptr() == tensor.data_ptr() and out.element_size() == tensor.element_size()
+    if same_place and out.shape == tensor.shape and out.stride() == tensor.stride():
+        return False
+    try:
+        return bool(np.shares_memory(_memory(out), _memory(tensor), _MAX_WORK))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return None
+
+
+class _Memory:
+    """A tensor's memory as numpy sees memory; nothing reads it, so it may be on any device."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        size = tensor.element_size()
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": f"|V{size}",
+            "shape": tuple(tensor.shape),
+            "strides": tuple(stride * size for stride in tensor.stride()),
+            "data": (tensor.data_ptr(), True),
+        }
+
+
+def _memory(tensor: torch.Tensor) -> npt.NDArray[np.void]:
+    return np.asarray(_Memory(tensor))
