@@ -171,6 +171,46 @@ def test_a_new_file(tree: Path, functors: ModuleType) -> None:
     assert not patch_for(functors.atan2._entry, tree)  # it is found where it is
 
 
+def test_helpers_are_written_once(tree: Path, functors: ModuleType) -> None:
+    path = f"{KERNELS}/UnaryKernel.metal"
+    placement = patch_for(functors.frac._entry, tree)
+    text = placement.checkout.text(path)
+    assert text.count(" whole(const T x)") >= 1
+    assert text.index("// The part before") < text.index("// The part behind") < text.index("struct frac_functor")
+    assert placement.check().findings == []
+    placement.apply()
+    assert not patch_for(functors.frac._entry, tree)
+    # The second functor finds the helper, and the first functor that it calls.
+    second = patch_for(functors.round._entry, tree)
+    lines = added(second, path)
+    assert "struct round_functor {" in lines
+    assert not any("frac_functor {" in line or "T whole(" in line for line in lines)
+    assert second.check().findings == []
+    second.apply()
+    assert not patch_for(functors.round._entry, tree)
+    assert not patch_for(functors.frac._entry, tree)
+
+
+def test_another_helper_of_the_name_is_replaced_on_demand(tree: Path, functors: ModuleType) -> None:
+    path = tree / KERNELS / "UnaryKernel.metal"
+    helper = "template <typename T>\ninline T whole(const T x) {\n  return x;\n}\n\n"
+    path.write_text(path.read_text().replace("struct exp_functor", f"{helper}struct exp_functor"))
+    with pytest.raises(PyMetalError, match=r"UnaryKernel\.metal:8: there is another whole\n"):
+        patch_for(functors.frac._entry, tree)
+    placement = patch_for(functors.frac._entry, tree, replace=True)
+    text = placement.checkout.text(f"{KERNELS}/UnaryKernel.metal")
+    assert helper not in text
+    assert text.index("T whole(") < text.index("struct exp_functor")
+    assert placement.check().findings == []
+
+
+def test_code_that_names_a_removed_kernel_is_found(tree: Path, functors: ModuleType) -> None:
+    (tree / "tools").mkdir()
+    (tree / "tools/list.py").write_text("# atan2_out_mps was here\nNAMES = ['atan2_out_mps']\n")
+    findings = [str(f) for f in patch_for(functors.atan2._entry, tree).check().findings]
+    assert findings == ["tools/list.py:2: atan2_out_mps is named here, and this migration removes it"]
+
+
 @pytest.mark.parametrize(
     ("file", "message"),
     [

@@ -23,9 +23,21 @@ def sgn(x: T) -> T:
     return metal.sign(x)
 
 
+@pymetal.func
+def whole(x: T) -> T:
+    """The part before the point."""
+    return metal.trunc(x)
+
+
 @pymetal.unary(dtypes="floating")
 def frac(x: T) -> T:
-    return x - metal.trunc(x)
+    """The part behind the point."""
+    return x - whole(x)
+
+
+@pymetal.unary(dtypes="floating")
+def round(x: T) -> T:
+    return whole(x + 0.5) + frac(x) * 0
 
 
 @pymetal.unary(dtypes="floating")

@@ -45,7 +45,7 @@ def _exchanged(text: str, path: str, extent: tuple[int, int], name: str, piece: 
         return text
     if not replace:
         raise PyMetalError(
-            f"{path}:{line_of(text, start)}: there is another {name}",
+            f"{path}:{line_of(text, max(start, text.find(name, start, end)))}: there is another {name}",
             hint="Pass --replace to put the new text in its place; --diff shows both.",
         )
     return text[:start] + piece + text[end:]
