@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions.add_argument("--check", action="store_true", help="check the checkout as it is; needs no FILE.py")
     actions.add_argument("--pr-text", action="store_true", help="print the description of a pull request")
     parser.add_argument(
-        "--since", metavar="COMMIT", default="HEAD", help="with --check: compile and lay out what changed since then"
+        "--since", metavar="COMMIT", help="with --check: compile and lay out what changed since then; HEAD"
     )
 
 
@@ -105,7 +105,15 @@ def conclude(args: argparse.Namespace, placement: Placement) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     checkout = open_checkout(args.pytorch)
-    report = check_tree(checkout, changed_since(checkout, args.since), compile_metal=not args.no_compile)
+    notes = []
+    try:
+        changed = changed_since(checkout, args.since or "HEAD")
+    except PyMetalError as error:
+        if args.since:
+            raise
+        changed, notes = {}, [f"nothing was compiled or laid out: {error.message}"]
+    report = check_tree(checkout, changed, compile_metal=not args.no_compile)
+    report.notes += notes
     if args.json:
         print(json.dumps({"findings": findings(report), "notes": report.notes}, indent=2))
     else:

@@ -121,6 +121,11 @@ def test_check_prints_places(repository: Path, capsys: pytest.CaptureFixture[str
     assert "git diff failed" in capsys.readouterr().err
 
 
+def test_check_without_git(new_tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(upstream, "--check", "--pytorch", new_tree) == 0
+    assert "note: nothing was compiled or laid out: git diff failed" in capsys.readouterr().err
+
+
 def test_the_text_of_a_pull_request(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(upstream, FUNCTORS, "--only", "atan2", "--pytorch", repository, "--pr-text") == 0
     text = capsys.readouterr().out

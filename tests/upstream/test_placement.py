@@ -11,6 +11,9 @@ from types import ModuleType
 import pytest
 import trees
 
+import pymetal
+from pymetal import T
+from pymetal.codegen.upstream import transaction
 from pymetal.codegen.upstream.checkout import KERNELS, OPERATIONS, YAML
 from pymetal.codegen.upstream.formatting import same_text
 from pymetal.codegen.upstream.patch import patch_for
@@ -363,6 +366,43 @@ def test_inductors_list_is_found(new_tree: Path, functors: ModuleType) -> None:
     step = next(s for s in steps if s.path == "torch/_inductor/codegen/mps.py")
     assert step.add == '"airy_ai",'
     assert trees.INDUCTOR.split("\n")[step.line - 1].strip() == '"bessel_j0",'
+
+
+def test_complex_functors_join_the_complex_list(tree: Path, generation: str) -> None:
+    @pymetal.unary(dtypes=("floating", "complex"))
+    def sgn(x: T) -> T:
+        return x * x
+
+    placement = patch_for(sgn._entry, tree)
+    if generation == trees.OLD:
+        assert added(placement, COMMON_MPS) == ['            "sgn",', '            "sgn": [torch.bool],']
+    else:
+        assert removed(placement, COMMON_MPS)[0] == '            "sgn",'
+    assert placement.check().findings == []
+
+
+def test_a_missing_derivative_is_a_next_step(tree: Path, functors: ModuleType) -> None:
+    (tree / "tools/autograd").mkdir(parents=True)
+    formulas = (
+        "- name: special_airy_ai(Tensor x) -> Tensor\n  x: non_differentiable\n\n- name: sgn(Tensor self) -> Tensor\n"
+    )
+    (tree / "tools/autograd/derivatives.yaml").write_text(formulas)
+    assert not any("XFAILLIST_GRAD" in s.message for s in patch_for(functors.special_airy_ai._entry, tree).steps)
+    (tree / "tools/autograd/derivatives.yaml").write_text(formulas.replace("non_differentiable", "not_implemented"))
+    steps = [s for s in patch_for(functors.special_airy_ai._entry, tree).steps if "XFAILLIST_GRAD" in s.message]
+    assert [(s.path, s.add) for s in steps] == [(COMMON_MPS, '"special.airy_ai": None,')]
+
+
+def test_an_undone_run_is_mentioned(tree: Path, functors: ModuleType) -> None:
+    placement = patch_for(functors.atan2._entry, tree)
+    journal = tree / transaction.JOURNAL
+    edit = placement.patch.edits[0]
+    journal.write_bytes(transaction._record({edit.path: (edit.old, edit.new)}, []))
+    (tree / edit.path).write_bytes(edit.new)
+    again = patch_for(functors.atan2._entry, tree)
+    assert f"{edit.path} was put back: an earlier run was interrupted" in again.notes
+    assert again.diff() == placement.diff()
+    assert not journal.exists()
 
 
 def test_expected_failures_are_listed(tree: Path, functors: ModuleType) -> None:

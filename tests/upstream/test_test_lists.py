@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pymetal.codegen.upstream.checkout import COMMON_MPS, Checkout
-from pymetal.codegen.upstream.test_lists import clear_text, decorators, default_keys, opinfo_keys
+from pymetal.codegen.upstream.test_lists import clear_text, decorators, default_keys, join_complex_text, opinfo_keys
 
 INSTALLED = Path(torch.__file__).parent.parent
 FLOATS = {"float32", "float16", "bfloat16"}
@@ -63,6 +63,27 @@ def test_complex_operators_leave_the_inverted_list() -> None:
     text, removed = clear_text(new, {"sgn"}, {*FLOATS, "bool", "complex64"})
     assert [r.list for r in removed] == ["UNSUPPORTED_COMPLEX_OPS", "UNIMPLEMENTED_XFAILLIST"]
     assert '"sgn"' not in text
+
+
+def test_complex_operators_join_the_list_of_older_releases() -> None:
+    old = trees.COMMON_MPS[trees.OLD]
+    text, added = join_complex_text(old, ["sgn", "atan2"])
+    assert [(a.list, a.key) for a in added] == [("SUPPORTED_COMPLEX_OPS", "sgn")]
+    assert '            "atan2",\n            "sgn",\n        }\n' in text
+    assert join_complex_text(text, ["sgn", "atan2"]) == (text, [])
+    new = trees.COMMON_MPS[trees.NEW]
+    assert join_complex_text(new, ["sgn"]) == (new, [])
+
+
+def test_the_installed_list_of_complex_operators() -> None:
+    text = (INSTALLED / COMMON_MPS).read_text()
+    edited, added = join_complex_text(text, ["heaviside"])
+    if "UNSUPPORTED_COMPLEX_OPS" in text:
+        assert not added
+        return
+    assert len(edited.split("\n")) == len(text.split("\n")) + 1
+    sets = [n.value for n in ast.walk(ast.parse(edited)) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Set)]
+    assert sum("heaviside" in {e.value for e in s.elts if isinstance(e, ast.Constant)} for s in sets) == 1
 
 
 @pytest.mark.parametrize("generation", trees.GENERATIONS)

@@ -23,6 +23,7 @@ LIBRARY_HEADERS = (f"{NATIVE}/mps/MetalShaderLibrary.h", f"{NATIVE}/mps/Operatio
 COMMON_MPS = "torch/testing/_internal/common_mps.py"
 OPINFO_FILES = ("torch/testing/_internal/common_methods_invocations.py", "torch/testing/_internal/opinfo")
 INDUCTOR_MPS = "torch/_inductor/codegen/mps.py"
+DERIVATIVES = "tools/autograd/derivatives.yaml"
 FALLBACK_OPS = "torchgen/aoti/fallback_ops.py"
 SHIMS = "torch/csrc/inductor/aoti_torch/generated"
 
@@ -41,6 +42,7 @@ class Checkout:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.recovered: list[str] = []  # files that an interrupted run had changed
         self._edited: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self._listings: dict[str, tuple[str, ...]] = {}
@@ -58,8 +60,9 @@ class Checkout:
         missing = [name for name in _NEEDED if not (place / name).exists()]
         if missing:
             raise PyMetalError(_unknown(place, missing), hint=_way_out(place))
-        transaction.recover(place)
-        return cls(place)
+        checkout = cls(place)
+        checkout.recovered = transaction.recover(place)
+        return checkout
 
     def exists(self, path: str) -> bool:
         """True for a file or folder of the checkout, or a file that an edit makes."""

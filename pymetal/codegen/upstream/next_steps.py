@@ -8,7 +8,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pymetal.arity import Arity
-from pymetal.codegen.upstream.checkout import FALLBACK_OPS, INDUCTOR_MPS, METAL_HEADERS, SHIMS, Checkout, line_of
+from pymetal.codegen.upstream.checkout import (
+    COMMON_MPS,
+    DERIVATIVES,
+    FALLBACK_OPS,
+    INDUCTOR_MPS,
+    METAL_HEADERS,
+    SHIMS,
+    Checkout,
+    line_of,
+)
 from pymetal.errors import PyMetalError
 
 _FALLBACK = re.compile(r'^[ \t]*"aten\.(\w+)\.(\w+)"[ \t]*:', re.MULTILINE)
@@ -67,6 +76,21 @@ def _shim_line(text: str, declaration: str) -> int:
         if match.group() > declaration:
             return line_of(text, match.start())
     return text.count("\n") + 1
+
+
+def gradient_steps(checkout: Checkout, infos: Collection[tuple[str, str]]) -> list[Step]:
+    """Operators without a derivative, whose gradient tests fail as soon as they run: each as (operator, OpInfo key)."""
+    if not checkout.exists(DERIVATIVES) or not checkout.exists(COMMON_MPS):
+        return []
+    formulas, tests = checkout.text(DERIVATIVES), checkout.text(COMMON_MPS)
+    grad = re.search(r"^[ \t]*XFAILLIST_GRAD\b", tests, re.MULTILINE)
+    steps = []
+    for op, key in infos:
+        block = re.search(rf"^- name: {op}\(.*?(?=^- name:|\Z)", formulas, re.MULTILINE | re.DOTALL)
+        if (block is None or "not_implemented" in block.group()) and grad is not None:
+            message = f"{op} has no derivative for some input; if its gradient test fails, add to XFAILLIST_GRAD"
+            steps.append(Step(COMMON_MPS, line_of(tests, grad.start()), message, f'"{key}": None,'))
+    return steps
 
 
 def inductor_steps(checkout: Checkout, ops: Collection[str], arity: Arity) -> list[Step]:

@@ -17,6 +17,7 @@ from pymetal.codegen.upstream.native_functions import NativeFunctions, changed_r
 from pymetal.codegen.upstream.registered import Registered, tree_registrations
 from pymetal.codegen.upstream.rows import Kernels, read_kernels, rows_of_stub, select
 from pymetal.codegen.upstream.stubs import Stub, all_stubs, find_stub, stub_of_functor
+from pymetal.dtypes import BY_METAL
 from pymetal.errors import PyMetalError
 
 # Where upstream keeps the functors of a stub's header, whatever their arity.
@@ -38,6 +39,7 @@ class Placement:
     rows: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)  # MPS kernel before and after
     legacy: list[legacy.Removal] = field(default_factory=list)
     tests: list[test_lists.Removed] = field(default_factory=list)
+    complex: list[test_lists.Added] = field(default_factory=list)
     steps: list[next_steps.Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -106,13 +108,13 @@ def place(
         placement.stubs.append(target.name)
     ready = {d.stub for d in host_stub.dispatches(checkout)}
     names: list[str] = []
-    for _, target in chosen:
-        names += _rows_to_move(checkout, kernels, target.name, ready, placement)
+    for entry, target in chosen:
+        moved = _rows_to_move(checkout, kernels, target.name, ready, placement)
+        ops = _operators(checkout, moved) or {entry.checked.name}
+        placement.steps += next_steps.inductor_steps(checkout, sorted(ops), entry.arity)
+        names += moved
     dtypes = {d.torch for entry, _ in chosen for d in entry.checked.domain}
     _move(placement, names, {str(d).removeprefix("torch.") for d in dtypes})
-    for entry, _ in chosen:
-        ops = _operators(checkout, names) or {entry.checked.name}
-        placement.steps += next_steps.inductor_steps(checkout, sorted(ops), entry.arity)
     _finish(placement)
     return placement
 
@@ -220,11 +222,15 @@ def _move(placement: Placement, names: Sequence[str], dtypes: set[str] | None) -
     infos = test_lists.opinfo_keys(checkout, ops)
     keys = {info.key for info in infos} | test_lists.default_keys(ops)
     placement.tests = test_lists.clear_entries(checkout, keys, dtypes)
+    if dtypes is not None and "complex64" in dtypes:
+        placement.complex = test_lists.join_complex(checkout, infos)
     for decorator in test_lists.decorators(checkout, infos):
         message = f"a decorator expects MPS to fail, or skips it; take it away if the tests pass: {decorator.text}"
         placement.steps.append(next_steps.Step(decorator.path, decorator.line, message))
     if any(kernel is None for kernel, _ in placement.rows.values()):
         placement.steps += next_steps.aoti_steps(checkout, ops)
+        named = [(op, info.key) for info in infos for op in ops if info.op == op]
+        placement.steps += next_steps.gradient_steps(checkout, named)
 
 
 def _own(placement: Placement, names: Sequence[str], kernel_name: str) -> Placement:
@@ -247,6 +253,7 @@ def _write_yaml(placement: Placement, before: str, after: str, intended: dict[st
 
 
 def _finish(placement: Placement) -> None:
+    placement.notes += [f"{p} was put back: an earlier run was interrupted" for p in placement.checkout.recovered]
     for removal in placement.legacy:
         if removal.kept:
             placement.notes.append(f"{removal.kernel} stays: it is used in {', '.join(removal.kept)}")
@@ -283,6 +290,4 @@ def _registered_for(
 
 
 def _torch_names(registered: Iterable[Registered]) -> set[str]:
-    from pymetal.dtypes import BY_METAL
-
     return {str(BY_METAL[r.input].torch).removeprefix("torch.") for r in registered if r.input in BY_METAL}

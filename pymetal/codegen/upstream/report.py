@@ -21,6 +21,7 @@ def summary(placement: Placement, report: Report | None) -> str:
     for entry in placement.tests:
         rest = f", but for {', '.join(entry.kept)}" if entry.kept else ""
         lines.append(f"tests     {entry.key} leaves {entry.list}{rest}")
+    lines += [f"tests     {entry.key} joins {entry.list}" for entry in placement.complex]
     lines += [f"next      {step}" for step in placement.steps]
     notes = placement.notes + (report.notes if report else [])
     lines += [f"note      {note}" for note in dict.fromkeys(notes)]
@@ -40,6 +41,7 @@ def data(placement: Placement, report: Report | None, *, applied: bool) -> dict[
         "rows": {n: {"before": b, "after": a} for n, (b, a) in placement.rows.items()},
         "removed": [{"kernel": r.kernel, "places": list(r.removed)} for r in placement.legacy],
         "tests": [{"list": t.list, "key": t.key, "kept": list(t.kept)} for t in placement.tests],
+        "complex": [{"list": t.list, "key": t.key} for t in placement.complex],
         "next": [{"file": s.path, "line": s.line, "message": s.message, "add": s.add} for s in placement.steps],
         "notes": placement.notes + (report.notes if report else []),
         "findings": findings(report) if report else [],

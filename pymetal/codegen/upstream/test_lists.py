@@ -16,6 +16,7 @@ from pymetal.errors import PyMetalError
 
 _LIST = re.compile(r"XFAIL|SKIP")
 _COMPLEX = "UNSUPPORTED_COMPLEX_OPS"
+_COMPLEX_BEFORE_2_15 = "SUPPORTED_COMPLEX_OPS"
 _DECORATOR = re.compile(r"expectedFailureMPS\w*|skipMPS\w*|skipIfMPS\w*")
 _INFO = re.compile(r"(?:OpInfo|\w*UfuncInfo|\w*ShapeFuncInfo)")
 
@@ -31,6 +32,15 @@ class Removed:
 
 
 @dataclass(frozen=True)
+class Added:
+    """An operator that joined a list: of those that take complex numbers, before torch 2.15."""
+
+    list: str
+    key: str
+    line: int  # in the file before the edit, the one after which it is
+
+
+@dataclass(frozen=True)
 class Decorator:
     """An expected failure or a skip on MPS in an operator's OpInfo."""
 
@@ -43,6 +53,7 @@ class Decorator:
 class OpInfo:
     """Where an operator is described for testing."""
 
+    op: str
     key: str  # name and variant, as `common_mps.py` writes them
     path: str
     line: int
@@ -64,6 +75,34 @@ def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[
     if edited != plain:
         checkout.write(COMMON_MPS, with_endings_of(text, edited))
     return removed
+
+
+def join_complex(checkout: Checkout, infos: Collection[OpInfo]) -> list[Added]:
+    """Puts operators into the list of those that take complex numbers on MPS, where the release has that list."""
+    if not checkout.exists(COMMON_MPS):
+        return []
+    text = checkout.text(COMMON_MPS)
+    edited, added = join_complex_text(text.replace("\r\n", "\n"), [info.key for info in infos])
+    if added:
+        checkout.write(COMMON_MPS, with_endings_of(text, edited))
+    return added
+
+
+def join_complex_text(text: str, keys: Collection[str]) -> tuple[str, list[Added]]:
+    """The same, for a text with line feeds."""
+    source = _Source(text)
+    for name, value in _lists(source.tree, _COMPLEX_BEFORE_2_15):
+        there = {e.value for e in getattr(value, "elts", ()) if isinstance(e, ast.Constant)}
+        missing = [key for key in dict.fromkeys(keys) if key not in there]
+        if not missing or not isinstance(value, (ast.Set, ast.List)) or not value.elts:
+            continue
+        last = value.elts[-1]
+        start, end = source.start(last), source.end(last)
+        indent = text[text.rfind("\n", 0, start) + 1 : start]
+        gap = f"\n{indent}" if not indent.strip() else " "
+        new = "".join(f',{gap}"{key}"' for key in missing)
+        return text[:end] + new + text[end:], [Added(name, key, last.lineno) for key in missing]
+    return text, []
 
 
 def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None) -> tuple[str, list[Removed]]:
@@ -126,7 +165,7 @@ def opinfo_keys(checkout: Checkout, ops: Collection[str]) -> list[OpInfo]:
             aten = options.get("aten_name") or name.value.replace("nn.functional.", "").replace(".", "_")
             if aten in ops:
                 key = name.value + str(options.get("variant_test_name") or "")
-                found.append(OpInfo(key, path, node.lineno, node.end_lineno or node.lineno))
+                found.append(OpInfo(str(aten), key, path, node.lineno, node.end_lineno or node.lineno))
     return found
 
 
@@ -174,7 +213,7 @@ def _parse(path: str, text: str) -> ast.Module:
         raise PyMetalError(f"{path}:{error.lineno}: Python cannot read this file: {error.msg}") from error
 
 
-def _lists(tree: ast.Module) -> Iterator[tuple[str, ast.Dict | ast.Set | ast.List]]:
+def _lists(tree: ast.Module, only: str | None = None) -> Iterator[tuple[str, ast.Dict | ast.Set | ast.List]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             targets = node.targets
@@ -184,8 +223,9 @@ def _lists(tree: ast.Module) -> Iterator[tuple[str, ast.Dict | ast.Set | ast.Lis
             continue
         value = node.value
         for target in targets:
-            wanted = isinstance(target, ast.Name) and (_LIST.search(target.id) or target.id == _COMPLEX)
-            if wanted and isinstance(target, ast.Name) and isinstance(value, (ast.Dict, ast.Set, ast.List)):
+            if not isinstance(target, ast.Name) or not isinstance(value, (ast.Dict, ast.Set, ast.List)):
+                continue
+            if target.id == only or (only is None and (_LIST.search(target.id) or target.id == _COMPLEX)):
                 yield target.id, value
 
 
