@@ -58,9 +58,10 @@ def _larger_or_smaller(name: str, floats: Any, of_integers: Any, on_bool: Op) ->
     whole = on_wide(of_integers)
 
     def partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
-        half = x.lift(0.5).where(x.equals(y), 0)  # torch shares the gradient where the operands are equal
-        first, second = (x > y, y > x) if name == "max" else (x < y, y < x)
-        return x.lift(1).where(first, half), x.lift(1).where(second, half)
+        # As torch: equal operands share the gradient, and a NaN takes none away.
+        share = x.lift(0.5).where(x.equals(y), 1)
+        first, second = (x < y, y < x) if name == "max" else (x > y, y > x)
+        return x.lift(0).where(first, share), x.lift(0).where(second, share)
 
     _op(
         f"metal.c10.{name}", 2, Rule.SAME, FLOATING | INTEGERS,
