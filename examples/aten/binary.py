@@ -134,8 +134,8 @@ def div_trunc(a: Integral, b: Integral) -> Integral:
 
 @pymetal.binary
 def remainder(a: Floating, b: Floating) -> Floating:
-    """a - b * floor(a / b), exactly: it has the sign of b. Upstream computes the formula in float, and is wrong where the
-    quotient is large, and for infinite b."""
+    """a - b * floor(a / b), exactly: it has the sign of b. Upstream computes the formula in float, and is wrong
+    where the quotient is large, and for infinite b."""
     return a % b
 
 
@@ -167,8 +167,8 @@ def fmod(a: Integral, b: Integral) -> Integral:
 
 @pymetal.binary
 def gcd(a: bool_, b: bool_) -> bool_:
-    """The greatest common divisor, by Euclid. The remainder keeps the dividend's sign, so that the lowest integer, which
-    is its own absolute value, comes out right too."""
+    """The greatest common divisor, by Euclid. The remainder keeps the dividend's sign, so that the lowest integer,
+    which is its own absolute value, comes out right too."""
     return a or b
 
 
@@ -242,8 +242,8 @@ def atan2(a: T, b: T) -> T:
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
 def hypot(a: T, b: T) -> T:
-    """sqrt(a^2 + b^2), scaled by the larger operand. Infinite if one is infinite, where upstream's has NaN beside a NaN;
-    and it overflows only where the result does."""
+    """sqrt(a^2 + b^2), scaled by the larger operand. Infinite if one is infinite, where upstream's has NaN beside a
+    NaN; and it overflows only where the result does."""
     return math.hypot(a, b)
 
 

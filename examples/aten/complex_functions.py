@@ -43,7 +43,7 @@ def divide(a: complex64, b: complex64) -> complex64:
 
 @pymetal.func
 def square_of_length_minus_one(x: float, y: float) -> float:
-    """x^2 + y^2 - 1 to nearly twice the precision of its operands: the rounding errors of the squares are added back."""
+    """x^2 + y^2 - 1 to nearly twice the precision of float: the rounding errors of the squares are added back."""
     larger = metal.fmax(metal.fabs(x), metal.fabs(y))
     smaller = metal.fmin(metal.fabs(x), metal.fabs(y))
     square = larger * larger

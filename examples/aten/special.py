@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pymetal
-from examples.aten.complex_functions import complex_exp, complex_log, complex_sinh, divided_by_i, divide, times_i
+from examples.aten.complex_functions import complex_exp, complex_log, complex_sinh, divide, divided_by_i, times_i
 from examples.aten.kinds import FLOATING
 from examples.aten.normal import complementary_erf, inverse_erf, inverse_erfc
 from pymetal import Complex, T, int32, int64, metal
@@ -35,8 +35,8 @@ def erfcx(x: T) -> T:
 
 @pymetal.unary(promotion="int_to_float", opmath=True)
 def erfinv(y: T) -> T:
-    """The inverse of erf, by Newton's method: on erf itself near zero, on erfc near one, where 1 - |y| is exact. c10's is
-    the first guess alone."""
+    """The inverse of erf, by Newton's method: on erf itself near zero, on erfc near one, where 1 - |y| is exact.
+    c10's is the first guess alone."""
     size = metal.fabs(y)
     if size > 1 or math.isnan(y):
         return math.nan
@@ -108,7 +108,7 @@ def sinc(z: Complex) -> Complex:
     return divide(divided_by_i(complex_sinh(times_i(turned))), turned)
 
 
-# --- logarithms of several ---------------------------------------------------------------------------------------------
+# --- logarithms of several -------------------------------------------------------------------------------------------
 
 
 @pymetal.binary(promotion="int_to_float", opmath=True)

@@ -1,0 +1,127 @@
+"""Distances between floating-point numbers, in units in the last place (ULP).
+
+Two measures. :func:`distance` counts the floats between two results of one dtype. :func:`error` compares a result with
+the exact value, given in double: half a ULP is then the least that rounding can do.
+
+NaN equals NaN and no number. Both zeros are equal unless `signed_zeros` is set. Infinity is the float after the largest
+one, so that a result that overflows a little early is one ULP off, not infinitely many.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+# Between a NaN and a number; more than any two floats are apart.
+FAR = 1 << 62
+
+_BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def ordered(x: Tensor) -> Tensor:
+    """Integers in the order of the floats: neighbours differ by one, and both zeros are 0.
+
+    Args:
+        x: float16, bfloat16, float32 or float64; NaNs get numbers beyond infinity's.
+    """
+    size = x.dtype.itemsize
+    bits = x.contiguous().view(_BITS[size]).long()
+    return torch.where(bits < 0, -(1 << (8 * size - 1)) - bits, bits)
+
+
+def distance(actual: Tensor, expected: Tensor, *, signed_zeros: bool = False) -> Tensor:
+    """How many floats `actual` is from `expected`, element by element.
+
+    Args:
+        actual: floats.
+        expected: floats of the same dtype and shape.
+        signed_zeros: 0 and -0 are one apart, not equal.
+
+    Returns:
+        int64: 0 between two NaNs, :data:`FAR` between a NaN and a number.
+
+    Raises:
+        ValueError: the dtypes or the shapes differ, or are not floating.
+    """
+    _check(actual, expected.shape)
+    if actual.dtype != expected.dtype:
+        raise ValueError(f"distance between {actual.dtype} and {expected.dtype}")
+    from_, to = ordered(actual), ordered(expected)
+    # float64 has numbers so far apart that their difference wraps.
+    apart = torch.where((from_ > to) == (from_ - to > 0), (from_ - to).abs(), FAR)
+    if signed_zeros:
+        both_zero = (actual == 0) & (expected == 0)
+        apart = torch.where(both_zero & (actual.signbit() != expected.signbit()), 1, apart)
+    a, e = actual.isnan(), expected.isnan()
+    return torch.where(a & e, 0, torch.where(a ^ e, FAR, apart))
+
+
+def spacing(x: Tensor, dtype: torch.dtype, floor: float = 0.0) -> Tensor:
+    """The gap between the floats of `dtype` around each double: the unit in the last place there.
+
+    Args:
+        x: float64.
+        dtype: whose floats.
+        floor: magnitudes below it count as it.
+    """
+    info = torch.finfo(dtype)
+    size = x.abs().clamp_min(max(floor, info.smallest_normal)).clamp_max(info.max)
+    _, exponent = torch.frexp(size)
+    return torch.ldexp(torch.ones_like(size), exponent - 1) * info.eps
+
+
+def error(actual: Tensor, exact: Tensor, *, floor: float = 0.0) -> Tensor:
+    """How many units in the last place of its dtype `actual` is from `exact`, element by element.
+
+    Args:
+        actual: floats, or complex numbers: each part is then measured in units of the larger part.
+        exact: float64, or complex128, of the same shape.
+        floor: where the exact value is smaller, the unit is that of `floor`. For results that cancel.
+
+    Returns:
+        float64: infinite between a NaN and a number, and between infinity and a number that is not next to it.
+
+    Raises:
+        ValueError: the shapes differ, or `actual` is not floating.
+    """
+    if actual.is_complex():
+        parts = torch.view_as_real(actual.to(torch.complex128)), torch.view_as_real(exact.to(torch.complex128))
+        unit = spacing(parts[1].abs().nan_to_num(nan=0.0).amax(-1), real_dtype(actual.dtype), floor)
+        return _error(*parts, unit.unsqueeze(-1), real_dtype(actual.dtype)).amax(-1)
+    _check(actual, exact.shape)
+    wide = exact.double()
+    return _error(actual.double(), wide, spacing(wide.nan_to_num(nan=0.0), actual.dtype, floor), actual.dtype)
+
+
+def worst(actual: Tensor, exact: Tensor, *, floor: float = 0.0) -> float:
+    """The largest :func:`error`; 0 of nothing."""
+    if actual.numel() == 0:
+        return 0.0
+    return float(error(actual, exact, floor=floor).max())
+
+
+def real_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype of the parts of a complex dtype; every other dtype is its own."""
+    return {torch.complex32: torch.float16, torch.complex64: torch.float32}.get(
+        dtype, torch.float64 if dtype is torch.complex128 else dtype
+    )
+
+
+def _error(actual: Tensor, exact: Tensor, unit: Tensor, dtype: torch.dtype) -> Tensor:
+    info = torch.finfo(dtype)
+    beyond = 2.0 ** math.ceil(math.log2(info.max))  # the float after the largest one, if there were one
+    apart = (actual.clamp(-beyond, beyond) - exact.clamp(-beyond, beyond)).abs() / unit
+    # An infinity next to a number that is not at the end of the range is wrong by more than any count.
+    lost = actual.isinf() & (exact.abs() < info.max / 2) | exact.isinf() & (actual.abs() < info.max / 2)
+    apart = torch.where(lost, math.inf, apart)
+    a, e = actual.isnan(), exact.isnan()
+    return torch.where(a & e, 0.0, torch.where(a ^ e, math.inf, apart))
+
+
+def _check(actual: Tensor, shape: torch.Size) -> None:
+    if not actual.is_floating_point():
+        raise ValueError(f"no units in the last place: {actual.dtype}")
+    if actual.shape != shape:
+        raise ValueError(f"shapes {tuple(actual.shape)} and {tuple(shape)} differ")
