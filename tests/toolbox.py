@@ -17,6 +17,7 @@ from unittest import mock
 
 import torch
 
+from pymetal.functor import Functor
 from pymetal.runtime import host, numerics
 from pymetal.runtime.host_device import HostDevice
 
@@ -142,8 +143,10 @@ class _Kernel:
     def __init__(self, batch: Batch, pending: _Pending, name: str) -> None:
         self._get: Callable[[], Any] = lambda: batch.kernel(pending, name)
 
+        self._batch = batch
+
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self._get()(*args, **keywords)
+        return None if self._batch.collecting else self._get()(*args, **keywords)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._get(), name)
@@ -162,6 +165,7 @@ class Batch:
     def __init__(self) -> None:
         self.waiting: list[_Pending] = []
         self.prepared: set[tuple[Any, str]] = set()
+        self.collecting = False
         self.count = 0
         self.lock = threading.Lock()
 
@@ -178,7 +182,7 @@ class Batch:
             if pending.library is None:
                 self._run([p for p in self.waiting if p.mode == pending.mode])
             assert pending.library is not None
-            if (pending.library, name) not in self.prepared:  # the dense kernels of all sources, or the strided ones
+            if (pending.library, name) not in self.prepared:  # of all sources at once
                 self.prepared.add((pending.library, name))
                 pending.library.prepare(n for n in dir(pending.library) if n.rpartition("_")[0] == name)
         return getattr(pending.library, f"{name}_{pending.number}")
@@ -200,11 +204,21 @@ class Batch:
 
 @contextlib.contextmanager
 def batch(mode: str = "apple") -> Iterator[None]:
-    """Calls prepared inside (`functor.jit_source(...)`) share one run of the compiler, at the first launch.
+    """Calls announced inside by `functor.jit_source(...)` share one run of the compiler, at the first launch.
 
     With `ieee` numerics subnormals are kept and nothing is fused, so that results can be compared to the bit.
     """
     collected = Batch()
+    plain = Functor.jit_source
+
+    def announce(functor: Functor, *args: Any, **scalars: Any) -> str:
+        collected.collecting = True
+        try:
+            functor(*args, **scalars)
+        finally:
+            collected.collecting = False
+        return plain(functor, *args, **scalars)
+
     compile_ = mock.patch.object(HostDevice, "compile", lambda self, source: collected.compile(source))
-    with numerics.numerics(mode), compile_:
+    with numerics.numerics(mode), compile_, mock.patch.object(Functor, "jit_source", announce):
         yield
