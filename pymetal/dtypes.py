@@ -215,6 +215,7 @@ class TypeApplication:
 if TYPE_CHECKING:
     # Annotations only: to a type checker a functor's parameters are dynamic, as torch tensors' elements are.
     T = Any
+    Real = Any
     Floating = Any
     Integral = Any
     Signed = Any
@@ -225,6 +226,7 @@ if TYPE_CHECKING:
     OpMath: Any
 else:
     T = TypeVariable("T", ANY)
+    Real = TypeVariable("Real", REAL)
     Floating = TypeVariable("Floating", frozenset({Kind.FLOATING}))
     Integral = TypeVariable("Integral", INTEGRAL)
     Signed = TypeVariable("Signed", frozenset({Kind.SIGNED}))

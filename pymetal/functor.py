@@ -12,7 +12,7 @@ from pymetal import dtypes, ir
 from pymetal.arity import BINARY, TERNARY, UNARY, Arity
 from pymetal.codegen.library import Entry, metal_file
 from pymetal.codegen.metal import FunctorText, functor_text
-from pymetal.codegen.names import identifier
+from pymetal.codegen.names import RESERVED, identifier
 from pymetal.dtypes import DType
 from pymetal.errors import CallError
 from pymetal.frontend.annotations import Signature, parse_signature
@@ -23,7 +23,7 @@ from pymetal.frontend.verify import Body, check_functor
 from pymetal.meaning.evaluate import evaluate
 from pymetal.promotion import Promotion, find_promotion
 from pymetal.runtime import plan
-from pymetal.runtime.call import Caller
+from pymetal.runtime.call import Caller, check_scalar
 from pymetal.runtime.device import device_of
 
 Scalar = bool | int | float | complex
@@ -48,6 +48,9 @@ class Functor:
         self.arity = arity
         self.opmath = opmath
         self._bodies = [self._body(function)]
+        name, source = function.__name__, self._bodies[0].source
+        if name in RESERVED:
+            raise refusal("functor-name", source.span(source.node), name=name)
         self._check()
         functools.update_wrapper(self, function)
 
@@ -149,6 +152,10 @@ class Functor:
             raise AssertionError("a registered dtype has an overload")
         shape = plan.broadcast(self.name, [o.shape for o in described])
         compute = self._caller.compute(element)
+        for param in found.function.scalars:
+            wanted = ir.resolve(param.type, compute)
+            assert wanted is not None
+            check_scalar(self.name, param.name, numbers[param.name], wanted)
         tensors = [torch.as_tensor(o, device=device).to(promoted).to(compute.torch).expand(shape) for o in operands]
         result = ir.resolve(found.function.result, element if found.function.result == ir.Var() else compute)
         assert result is not None

@@ -5,7 +5,7 @@ same names. Operands of other dtypes than the functor's are converted where they
 stored, and a broadcast operand is read with stride zero: nothing is copied first.
 
 Buffers are bound in this order: output, operands, scalars; then for the dense kernel of several elements a thread the
-element count, and for a strided kernel sizes, strides and the number of dimensions.
+element count, and for a strided kernel the strides, and from four dimensions on the sizes and their number.
 """
 
 from __future__ import annotations
@@ -30,11 +30,17 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True)
 class Form:
-    """Which kernel: dense for rank 0, else strided; rank 4 stands for four dimensions and more."""
+    """Which kernel: dense for rank 0, else strided; rank 4 stands for four dimensions and more.
+
+    Attributes:
+        inner: for the output and each operand in memory, whether neighbours along the fastest dimension are neighbours
+            in memory, or one element; None if for some they are neither.
+    """
 
     rank: int
     roles: tuple[Role, ...]
     per_thread: int = 1
+    inner: tuple[bool, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,9 @@ def launch_kernel(functor: str, key: LaunchKey) -> str:
         arguments.append(f"constant {dtype.metal}& in{i}" if by_value else f"device const {dtype.metal}* in{i}")
     arguments += [f"constant {d.metal}& s{i}" for i, d in enumerate(key.bound_scalars)]
     if form.rank:
-        arguments += ["constant long* sizes", "constant long* strides", "constant long& ndim"]
+        # The host device takes `strides` for a sign that accesses are scattered, which is not worth a vector loop.
+        arguments.append(f"constant long* {'strides' if form.inner is None else 'steps'}")
+        arguments += ["constant long* sizes", "constant long& ndim"] if form.rank > 3 else []
     elif form.per_thread > 1:
         arguments.append("constant long& count")
     position = ("uint i", "uint i", "uint2 p", "uint3 p", "uint3 p")[form.rank]
@@ -119,16 +127,24 @@ def _strided(functor: str, key: LaunchKey) -> str:
     """The first dimensions are the grid's; the third grid dimension also counts those beyond the third."""
     rank, operands = key.form.rank, 1 + sum(role is not Role.NUMBER for role in key.form.roles)
     components = ["i"] if rank == 1 else [f"p.{axis}" for axis in "xyz"[: min(rank, 3)]]
+    table = "strides" if key.form.inner is None else "steps"
+
+    def offset(k: int, dims: int) -> str:
+        terms = []
+        for d, position in enumerate(components[:dims]):
+            if d == 0 and key.form.inner is not None:
+                terms += [f"long({position})"] if key.form.inner[k] else []
+            else:
+                terms.append(f"{position} * {table}[{d * operands + k}]")
+        return " + ".join(terms) or "0"
+
     if rank < 4:
-        terms = [
-            " + ".join(f"{p} * strides[{d * operands + k}]" for d, p in enumerate(components)) for k in range(operands)
-        ]
-        lines = [f"const long at{k} = {term};" for k, term in enumerate(terms)]
+        lines = [f"const long at{k} = {offset(k, rank)};" for k in range(operands)]
     else:
-        lines = [f"long at{k} = p.x * strides[{k}] + p.y * strides[{operands + k}];" for k in range(operands)]
+        lines = [f"long at{k} = {offset(k, 2)};" for k in range(operands)]
         lines += ["long rest = p.z;", "for (long d = 2; d < ndim; d++) {", "  const long position = rest % sizes[d];"]
         lines += ["  rest /= sizes[d];"]
-        lines += [f"  at{k} += position * strides[d * {operands} + {k}];" for k in range(operands)]
+        lines += [f"  at{k} += position * {table}[d * {operands} + {k}];" for k in range(operands)]
         lines.append("}")
     lines.append(_store(functor, key, "at0", [f"at{k}" for k in range(1, operands)]))
     return "".join(f"  {line}\n" for line in lines)

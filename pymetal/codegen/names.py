@@ -26,6 +26,7 @@ RESERVED = frozenset(
     M_PI_H M_E_F M_LN2_F M_LN10_F M_LOG2E_F M_LOG10E_F M_SQRT2_F M_SQRT1_2_F M_PI_2_F M_PI_4_F M_1_PI_F
     M_2_PI_F M_2_SQRTPI_F FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL NULL I assert metal c10 precise
     fast std T params C10_METAL_CONSTEXPR ILP_PER_THREAD IF_CONSTEXPR
+    char8_t co_await co_return co_yield concept consteval constinit requires export import module typeof asm
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 _VECTORS = frozenset(
@@ -59,17 +60,21 @@ def identifier(name: str) -> str:
     return "".join(c if ord(c) < 128 else f"u{ord(c):04x}" for c in name)
 
 
+def _ordinary(name: str) -> str:
+    """A name without what C++ keeps for the implementation: two underscores, or one and a capital at the start."""
+    while "__" in name:
+        name = name.replace("__", "_u_")
+    return f"x{name}" if name[0] == "_" and name[1:2].isupper() else name
+
+
 def rename(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
     """A Metal name for each of `names`: distinct, not reserved and not one of `taken`."""
     used = set(taken)
     result: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        metal = identifier(name)
-        # Identifiers with a double underscore belong to the C++ implementation.
-        metal = metal.replace("__", "_u_")
+        metal = _ordinary(identifier(name))
         while metal in RESERVED or metal in _VECTORS or metal in used:
-            metal += "_"
-            metal = metal.replace("__", "_u_")
+            metal = _ordinary(f"{metal}_")
         used.add(metal)
         result[name] = metal
     return result

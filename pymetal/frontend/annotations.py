@@ -15,7 +15,19 @@ from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
 
 _FUNCTIONS: dict[str, Any] = {"ComplexOf": ir.ComplexOf, "RealOf": ir.RealOf, "OpMath": ir.OpMath}
-_KNOWN = ("T", "Floating", "Integral", "Signed", "Unsigned", "Complex", "bool", "float", *dtypes.BY_NAME, *_FUNCTIONS)
+_KNOWN = (
+    "T",
+    "Real",
+    "Floating",
+    "Integral",
+    "Signed",
+    "Unsigned",
+    "Complex",
+    "bool",
+    "float",
+    *dtypes.BY_NAME,
+    *_FUNCTIONS,
+)
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ class StatementContext(Protocol):
     liveness: Liveness
     loops: list[Loop]
     unrolled: tuple[int, ...]
+    folded: set[ast.stmt | None]
 
     @property
     def expressions(self) -> ExpressionContext: ...

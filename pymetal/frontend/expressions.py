@@ -105,7 +105,7 @@ class Expressions:
             return binding.value
         if root(node) in self.local_names:
             raise refusal("unset", span, name=name)
-        value = static_value(self.source, node)
+        value = static_value(self.source, node, [*env, *self.local_names])
         if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
             value = value.item()  # a numpy scalar
         if isinstance(value, (bool, int, float, complex)):

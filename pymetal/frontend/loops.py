@@ -121,6 +121,7 @@ def _unrolled(
 ) -> tuple[Env, bool]:
     """The body once for each value, with the loop variable a constant."""
     x.loops.append(Loop(static=True))
+    x.folded.add(stmt)
     outer = x.unrolled
     falls = True
     for index, value in enumerate(values):

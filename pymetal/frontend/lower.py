@@ -61,6 +61,7 @@ class Lowering:
             self.loops: list[Loop] = []
             self.unrolled: tuple[int, ...] = ()  # the round of each static_range around the current statement
             self.blocks = 0
+            self.folded: set[ast.stmt | None] = set()  # branches and loops decided when the functor is compiled
             function = self._function()
             if not self.variables.changed:
                 return function
@@ -97,11 +98,14 @@ class Lowering:
     def block(self, stmts: list[ast.stmt], env: Env, block: Block) -> tuple[list[Stmt], Env, bool]:
         """The statements of a block, the names after it, and whether control can leave by its end."""
         out: list[Stmt] = []
-        falls = True
+        falls, last = True, None
         for stmt in stmts:
             if not falls:
+                if last in self.folded:
+                    break  # other dtypes take the other branch, and get here
                 raise refusal("unreachable", self.source.span(stmt))
             env, falls = self._statement(stmt, out, env, block)
+            last = stmt
         return out, env, falls
 
     def _statement(self, stmt: ast.stmt, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
@@ -220,6 +224,7 @@ class Lowering:
     def _if(self, stmt: ast.If, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
         condition = self.expressions.test(stmt.test, env, "`if`")
         if isinstance(condition, Const):  # known when the functor is compiled: only one branch is there
+            self.folded.add(stmt)
             taken, env, falls = self.block(stmt.body if condition.value else stmt.orelse, env, block)
             out.extend(taken)
             return env, falls
@@ -259,8 +264,9 @@ class Lowering:
         if not self.variables.fits(value, self.result):
             describe = self.expressions.describe
             raise refusal(
-                "return-type", self.source.span(node), found=describe(value.type), wanted=describe(self.result), at=""
-            )
+                "return-type", self.source.span(node), found=describe(value.type), wanted=describe(self.result),
+                at="", cast=self.result,
+            )  # fmt: skip
         return self.expressions.arithmetic.convert(value, self.result)
 
     def _assert(self, stmt: ast.Assert, test: ast.expr, message: ast.expr | None, env: Env) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pymetal import ops
@@ -21,8 +21,11 @@ _MATH: dict[Callable[..., Any], str] = {
 }
 
 
-def static_value(source: Source, node: ast.expr) -> Any:
+def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> Any:
     """The Python object that a name or dotted name stands for.
+
+    Args:
+        nearby: names of the body itself, to suggest.
 
     Raises:
         FunctorSyntaxError: there is none; the nearest known name is suggested.
@@ -32,7 +35,7 @@ def static_value(source: Source, node: ast.expr) -> Any:
             try:
                 return source.names(name)
             except KeyError:
-                near = nearest(name, source.known_names())
+                near = nearest(name, [*nearby, *source.known_names()])
                 raise refusal(
                     "unknown-name", source.span(node), name=name,
                     near=f"; did you mean {near!r}?" if near else "",

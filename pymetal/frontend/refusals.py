@@ -96,7 +96,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "return-type": _type(
         24, "this returns {found} where the result is {wanted}{at}",
-        "Convert it with {wanted}(...), or use promotion=\"int_to_float\" or dtypes=\"floating\".",
+        "Convert it with {cast}(...), or use promotion=\"int_to_float\" or dtypes=\"floating\".",
     ),
     "assign-type": _type(
         25, "{name!r} is {wanted} and cannot take a value of type {found}{at}",
@@ -145,6 +145,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "overload-signature": _type(51, "this body takes {found}, and {functor} takes {wanted}", "Keep the parameters."),
     "no-parameters": Refusal(53, "{functor} has no parameters", "A constant needs no function: use the number."),
+    "functor-name": Refusal(54, "{name!r} cannot name a functor: Metal reserves it", "Choose another name."),
     "static-loop": _type(52, "{what} in a loop that static_range unrolls", "Use range(), or an `if`."),
 }  # fmt: skip
 
@@ -154,6 +155,7 @@ _NO_EFFECT = "A functor computes one value from its arguments and has no other e
 # What each class of Python's ast is called, and what to write instead. A class that is neither here nor handled is
 # refused under its own name: nothing is ever dropped.
 CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Attribute: ("an attribute", "Values have `.real` and `.imag`, to be read."),
     ast.AsyncFor: ("an `async for` loop", _NO_EFFECT),
     ast.AsyncFunctionDef: ("an `async def`", _NO_EFFECT),
     ast.AsyncWith: ("an `async with` block", _NO_EFFECT),

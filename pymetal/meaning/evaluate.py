@@ -95,7 +95,8 @@ class _Evaluation:
         if dtype.is_floating_point or dtype.is_complex:
             number = torch.tensor(float(value), dtype=torch.float64, device=self.device)
             return (number if self.widen else number.float()).to(dtype)
-        return torch.tensor(value, device=self.device).to(dtype)
+        wrapped = value - (1 << 64) if value >= 1 << 63 else value  # uint64's upper half
+        return torch.tensor(wrapped, device=self.device).to(dtype)
 
     def call(self, function: Function, args: Sequence[torch.Tensor]) -> torch.Tensor:
         """The value of a function, in the shape of the whole."""

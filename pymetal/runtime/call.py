@@ -39,6 +39,9 @@ class Launch:
     threads: int | list[int]
     extra: tuple[Any, ...]  # bound after the scalars
     in_memory: tuple[bool, ...]  # which operands are bound as tensors
+    is_complex: bool  # an operand may have a conjugation pending
+    has_numbers: bool  # an operand is bound by value
+    takes_floats: bool  # every scalar parameter is bound as a float
 
     def allocate(self) -> torch.Tensor:
         """A new output."""
@@ -66,28 +69,32 @@ class Caller:
 
     def __call__(self, args: tuple[Any, ...], out: Any, scalars: dict[str, Any]) -> torch.Tensor:
         """The result of a call; see :meth:`pymetal.Functor.__call__`."""
-        signature: list[Any] = []
-        grad = False
-        for arg in args:
-            if type(arg) is not torch.Tensor or arg.is_neg() or arg.is_conj():
-                return self._slowly(args, out, scalars)
-            signature += (arg.dtype, arg.shape, arg.stride(), arg.device)
-            grad |= arg.requires_grad
-        if out is not None or grad or (self.scalars and not scalars.keys() <= self.scalars.keys()):
-            return self._slowly(args, out, scalars)
-        launch = self._launches.get(self._signature(signature))
-        if launch is None:
-            return self._slowly(args, out, scalars)
-        numbers = [
-            _bound(self.name, value, d) for value, d in zip(self._values(scalars), launch.key.scalars, strict=True)
-        ]
+        if out is None:
+            described, device = _signature(args)
+            if device is not None:
+                launch = self._launches.get((find_device(device).variant(), *described))
+                if launch is not None and not (launch.is_complex and any(a.is_conj() for a in args)):
+                    return self._again(launch, args, scalars)
+        return self._slowly(args, out, scalars)
+
+    def _again(self, launch: Launch, args: tuple[Any, ...], scalars: dict[str, Any]) -> torch.Tensor:
+        """A call of a known signature."""
+        numbers: list[Bound] = []
+        if self.scalars or scalars:
+            for name, default in self.scalars.items():
+                value = scalars.get(name, default)
+                if type(value) is not float:
+                    break
+                numbers.append(value)
+            if not launch.takes_floats or len(numbers) < len(self.scalars) or not scalars.keys() <= self.scalars.keys():
+                numbers = self._bind_scalars(self._values(scalars), launch.key.scalars)
+        if launch.has_numbers:
+            triples = zip(args, launch.in_memory, launch.key.inputs, strict=True)
+            args = tuple(a if in_memory else _bound(a, dtype) for a, in_memory, dtype in triples)
         result = launch.allocate()
         if launch.plan.grid:
             launch.kernel(result, *args, *numbers, *launch.extra, threads=launch.threads)
         return result
-
-    def _signature(self, described: list[Any]) -> tuple[Any, ...]:
-        return (find_device(described[3]).variant(), *described)
 
     # --- the whole way ---
 
@@ -145,8 +152,8 @@ class Caller:
                 bound.append(operand)
             else:
                 value = operand.item() if isinstance(operand, torch.Tensor) else operand
-                bound.append(_bound(self.name, value, dtype))
-        numbers = [_bound(self.name, value, d) for value, d in zip(values, launch.key.scalars, strict=True)]
+                bound.append(_bound(value, dtype))
+        numbers = self._bind_scalars(values, launch.key.scalars)
         launch.kernel(out, *bound, *numbers, *launch.extra, threads=launch.threads)
 
     def _split(self, out: torch.Tensor, operands: Sequence[Any], values: Sequence[Number]) -> None:
@@ -169,7 +176,10 @@ class Caller:
         runner: Device = find_device(device)
         form = plan.form
         threads: int | list[int] = list(plan.grid) if len(plan.grid) > 1 else (plan.grid or (0,))[0]
-        extra: tuple[Any, ...] = (plan.sizes, plan.steps, len(plan.sizes)) if form.rank else ()
+        extra: tuple[Any, ...] = ()
+        if form.rank:  # in memory of the device: a list would be packed anew in every launch
+            extra = (torch.tensor(plan.steps, device=device),)
+            extra += (torch.tensor(plan.sizes, device=device), len(plan.sizes)) if form.rank > 3 else ()
         if form.rank == 0 and plan.grid and plan.grid[0] >= runner.several_from:
             form = Form(0, form.roles, PER_THREAD)
             extra = (plan.grid[0],)
@@ -177,7 +187,11 @@ class Caller:
         key = self._key(plan.element, form, operands, output)
         kernel = self.programs.get(runner, key)
         in_memory = tuple(role is not Role.NUMBER for role in form.roles)
-        return Launch(plan, key, kernel, output, device, threads, extra, in_memory)
+        is_complex = any(d.kind is Kind.COMPLEX for d in key.inputs)
+        floats = all(bound_as(d) == dtypes.float32 for d in key.scalars)
+        return Launch(
+            plan, key, kernel, output, device, threads, extra, in_memory, is_complex, not all(in_memory), floats
+        )  # fmt: skip
 
     def _key(self, element: DType, form: Form, operands: Sequence[Operand], output: torch.dtype) -> LaunchKey:
         overload = self.checked.overload(element)
@@ -194,16 +208,15 @@ class Caller:
 
     def _keep(self, args: tuple[Any, ...], launch: Launch) -> None:
         """Keeps a launch for calls with the same signature, if it is one that the quick way takes."""
-        if not all(type(a) is torch.Tensor for a in args) or not all(launch.in_memory):
+        described, device = _signature(args)
+        if device is None or launch.plan.shape.numel() > MAX_THREADS:
             return
-        if launch.plan.shape.numel() > MAX_THREADS or any(not is_stored(a.dtype) for a in args):
-            return
-        signature: list[Any] = []
         for arg in args:
-            signature += (arg.dtype, arg.shape, arg.stride(), arg.device)
+            if isinstance(arg, torch.Tensor) and (arg.is_neg() or arg.requires_grad or not is_stored(arg.dtype)):
+                return
         if len(self._launches) >= _MAX_PLANS:
             self._launches.clear()
-        self._launches[self._signature(signature)] = launch
+        self._launches[(find_device(device).variant(), *described)] = launch
 
     def compute(self, element: DType) -> DType:
         """What the functor is called with: float for half where a registration macro widens."""
@@ -276,11 +289,35 @@ class Caller:
     def _values(self, given: dict[str, Any]) -> list[Number]:
         return list(self.numbers(given).values()) if self.scalars or given else []
 
+    def _bind_scalars(self, values: Sequence[Number], types: Sequence[DType]) -> list[Bound]:
+        for name, value, dtype in zip(self.scalars, values, types, strict=True):
+            check_scalar(self.name, name, value, dtype)
+        return [_bound(value, dtype) for value, dtype in zip(values, types, strict=True)]
+
     def _ready(self, operand: torch.Tensor | Number) -> torch.Tensor | Number:
         """An operand as a kernel can read it: of a dtype that Metal has, with no conjugation or negation pending."""
         if not isinstance(operand, torch.Tensor):
             return operand
         return operand.resolve_conj().resolve_neg()
+
+
+def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
+    """What a plan depends on, and the device; no device if the arguments are not ones that the quick way takes.
+
+    Tensors that hold a negation or want a gradient have signatures of their own, which no plan is kept for.
+    """
+    described: list[Any] = []
+    device: torch.device | None = None
+    for arg in args:
+        kind = type(arg)
+        if kind is torch.Tensor:
+            device = arg.device
+            described += (arg.dtype, arg.shape, arg.stride(), device, arg.is_neg(), arg.requires_grad)
+        elif kind is float or kind is int:
+            described.append(kind)
+        else:
+            return described, None
+    return described, device
 
 
 def _dtype(operand: Operand) -> torch.dtype:
@@ -293,30 +330,44 @@ def _known(dtype: DType | None) -> DType:
     return dtype
 
 
-def _bound(functor: str, value: Number, dtype: DType) -> Bound:
+def check_scalar(functor: str, name: str, value: Number, dtype: DType) -> None:
+    """Refuses a scalar parameter that its type cannot hold, as torch does.
+
+    Raises:
+        CallError: it is complex and the type is not, or not an integer of the type's range. Unsigned types take
+            negative numbers, which wrap: a - b is a + (-1) * b.
+    """
+    label = f"{functor}: scalar {name}={value!r}"
+    if isinstance(value, complex) and dtype.kind is not Kind.COMPLEX:
+        raise CallError(f"{label} is complex and the tensors are real", hint="Pass a real number.")
+    if dtype.kind not in (Kind.SIGNED, Kind.UNSIGNED) or isinstance(value, complex):
+        return
+    if value != value or value in _INFINITE or int(value) != value:
+        raise CallError(
+            f"{label} cannot be used with integer tensors",
+            hint="Pass an integer, or convert the tensors to a floating dtype.",
+        )
+    high = (1 << (dtype.bits - (dtype.kind is Kind.SIGNED))) - 1
+    low = -high - 1 if dtype.kind is Kind.SIGNED else -high
+    if not low <= int(value) <= high:
+        raise CallError(f"{label} does not fit {dtype}", hint="Pass a smaller number, or convert the tensors.")
+
+
+def _bound(value: Number, dtype: DType) -> Bound:
     """A number as `compile_shader` binds it: an int, a float, or a pair of floats for a complex one."""
     match bound_as(dtype).kind:
         case Kind.COMPLEX:
             number = complex(value)
             return [number.real, number.imag]
         case Kind.FLOATING:
-            if isinstance(value, complex):
-                raise CallError(
-                    f"{functor}: a complex number cannot be used with real tensors", hint="Pass a real number."
-                )
+            assert not isinstance(value, complex)
             return float(value)
         case _:
-            if isinstance(value, complex) or value != value or value in _INFINITE or int(value) != value:
-                raise CallError(
-                    f"{functor}: {value!r} cannot be used with integer tensors",
-                    hint="Pass an integer, or convert the tensors to a floating dtype.",
-                )
+            assert not isinstance(value, complex)
             if dtype.kind is Kind.BOOL:
                 return int(bool(value))
-            whole = int(value)
-            if not -(1 << 63) <= whole < 1 << 64:
-                raise CallError(f"{functor}: {whole} does not fit in 64 bits", hint="Pass a smaller number.")
-            return whole - (1 << 64) if whole >= 1 << 63 else whole
+            # The low 64 bits: what does not fit wraps, as torch has it for a number next to a tensor.
+            return ((int(value) + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
 
 
 _INFINITE = (float("inf"), float("-inf"))

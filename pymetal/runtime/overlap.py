@@ -39,8 +39,8 @@ def resize_output(functor: str, out: torch.Tensor, shape: torch.Size) -> None:
     if out.numel() != 0:
         warnings.warn(
             f"{functor}: an output with one or more elements was resized since it had shape {list(out.shape)}, which "
-            f"does not match the required output shape {list(shape)}. torch deprecates this: resize it to zero elements "
-            "first, out.resize_(0), or pass an out= of that shape.",
+            f"does not match the required output shape {list(shape)}. torch deprecates this: resize it to zero "
+            "elements first, out.resize_(0), or pass an out= of that shape.",
             stacklevel=4,
         )
     out.resize_(shape)

@@ -220,7 +220,10 @@ def make_plan(functor: str, operands: Sequence[Operand], out: Operand | None, do
     for size in sizes[2:]:
         rest *= size
     grid = (*sizes[:2], rest)[: min(rank, 3)]
-    return Plan(element, shape, new_strides, Form(rank, strided), grid, sizes, [s for step in steps for s in step])
+    near = steps[0][0] == 1 and all(s in (0, 1) for s in steps[0])
+    inner = tuple(s == 1 for s in steps[0]) if near else None
+    form = Form(rank, strided, inner=inner)
+    return Plan(element, shape, new_strides, form, grid, sizes, [s for step in steps for s in step])
 
 
 def _roles(operands: Sequence[Operand], sizes: list[int], steps: list[list[int]]) -> tuple[Role, ...] | None:
