@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pymetal import ir
 from pymetal.codegen.constraints import is_template, template_head
 from pymetal.codegen.names import rename, to_ascii
-from pymetal.codegen.statements import INDENT, block
+from pymetal.codegen.origin import Origin, squeezed
+from pymetal.codegen.statements import INDENT, Line, block
 from pymetal.codegen.tables import table_text, tables
 from pymetal.codegen.text import Printer, helper_name, params_argument
 from pymetal.dtypes import DType
@@ -25,11 +26,13 @@ class FunctorText:
     Attributes:
         pieces: by name, in the order in which Metal needs them: tables, helper functions, functors that are called, the
             parameter struct, and last the functor's own struct.
+        spans: where each statement of the text comes from.
         scalar_types: what the alpha macros call the scalar argument at each dtype; empty if there is none.
     """
 
     pieces: dict[str, str]
     scalar_types: dict[DType, str]
+    spans: tuple[Origin, ...] = ()
 
     @property
     def source(self) -> str:
@@ -40,20 +43,28 @@ class FunctorText:
 def functor_text(checked: Checked) -> FunctorText:
     """The functor's struct, with its docstring as a comment, and what it needs before it."""
     pieces: dict[str, str] = {}
+    spans: list[Origin] = []
     for callee in (*ir.callees(checked), checked):
         pieces.update({name: table_text(name, table) for name, table in tables(callee).items()})
         if callee.helper:
-            pieces[helper_name(callee.name)] = _helper(callee)
+            pieces[helper_name(callee.name)] = _finished(_helper(callee), spans)
         else:
             params = params_struct(callee)
             pieces.update({f"{callee.name}_params": params} if params else {})
-            pieces[f"{callee.name}_functor"] = _struct(callee)
+            pieces[f"{callee.name}_functor"] = _finished(_struct(callee), spans)
     scalars = {d: scalar_type(checked, d) for d in checked.domain}
-    return FunctorText(pieces, {d: t for d, t in scalars.items() if t is not None})
+    return FunctorText(pieces, {d: t for d, t in scalars.items() if t is not None}, tuple(spans))
 
 
-def _comment(checked: Checked) -> str:
-    return "".join(f"// {line}".rstrip() + "\n" for line in to_ascii(checked.doc).splitlines())
+def _finished(lines: list[Line], spans: list[Origin]) -> str:
+    """The text of `lines`; notes in `spans` where those that have a place come from."""
+    text = "".join(f"{line.text}\n" for line in lines)
+    spans += [Origin(squeezed(line.text), line.span) for line in lines if line.span is not None]
+    return text
+
+
+def _comment(checked: Checked) -> list[Line]:
+    return [Line(f"// {line}".rstrip()) for line in to_ascii(checked.doc).splitlines()]
 
 
 def members(checked: Checked) -> dict[str, str]:
@@ -63,27 +74,29 @@ def members(checked: Checked) -> dict[str, str]:
     return {op.text.function: op.text.definition for op in used if isinstance(op.text, Member)}
 
 
-def _struct(checked: Checked) -> str:
-    parts = ["".join(f"{INDENT}{line}\n" for line in text.splitlines()) for text in members(checked).values()]
-    for overload in checked.overloads:
-        lines = _function(checked, overload, "operator()")
-        parts.append("".join(f"{INDENT}{line}\n" for line in lines))
-    body = "\n".join(parts)
-    return f"{_comment(checked)}struct {checked.name}_functor {{\n{body}}};\n"
+def _struct(checked: Checked) -> list[Line]:
+    parts = [[Line(line) for line in text.splitlines()] for text in members(checked).values()]
+    parts += [_function(checked, overload, "operator()") for overload in checked.overloads]
+    lines = [*_comment(checked), Line(f"struct {checked.name}_functor {{")]
+    for index, part in enumerate(parts):
+        lines += [Line("")] if index else []
+        lines += [line.indented() if line.text else line for line in part]
+    return [*lines, Line("};")]
 
 
-def _helper(checked: Checked) -> str:
+def _helper(checked: Checked) -> list[Line]:
     """A helper function. It has no struct: functions that its operators bring stand before it under its name."""
-    parts = []
+    lines: list[Line] = []
     for name, text in members(checked).items():
-        parts.append(text.replace("static inline", "inline").replace(f" {name}(", f" {checked.name}_{name}("))
+        own = text.replace("static inline", "inline").replace(f" {name}(", f" {checked.name}_{name}(")
+        lines += [*(Line(line) for line in own.splitlines()), Line("")]
     for index, overload in enumerate(checked.overloads):
-        lines = _function(checked, overload, helper_name(checked.name))
-        parts.append((_comment(checked) if index == 0 else "") + "".join(f"{line}\n" for line in lines))
-    return "\n".join(parts)
+        lines += [Line("")] if index else _comment(checked)
+        lines += _function(checked, overload, helper_name(checked.name))
+    return lines
 
 
-def _function(checked: Checked, overload: Overload, name: str) -> list[str]:
+def _function(checked: Checked, overload: Overload, name: str) -> list[Line]:
     """One overload: its head, its body, its end."""
     function = overload.function
     template = is_template(checked, overload)
@@ -102,10 +115,10 @@ def _function(checked: Checked, overload: Overload, name: str) -> list[str]:
         names.update({p.name: f"params.{names[p.name]}" for p in function.scalars})
     head = template_head(checked, overload) if template else []
     return [
-        *head,
-        f"inline {printer.type(function.result)} {name}({', '.join(arguments)}) {{",
-        *(INDENT + line for line in block(function.body, printer)),
-        "}",
+        *(Line(line) for line in head),
+        Line(f"inline {printer.type(function.result)} {name}({', '.join(arguments)}) {{"),
+        *(line.indented() for line in block(function.body, printer)),
+        Line("}"),
     ]
 
 

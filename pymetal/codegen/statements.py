@@ -2,63 +2,77 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from typing_extensions import assert_never
 
 from pymetal.codegen.text import Printer
+from pymetal.errors import Span
 from pymetal.ir import Assign, Break, Const, Continue, Expr, For, If, Let, Return, Stmt, While
 
 INDENT = "  "
 
 
-def block(body: tuple[Stmt, ...], printer: Printer) -> list[str]:
+@dataclass(frozen=True)
+class Line:
+    """A line of Metal, and the place in the user's file that it comes from."""
+
+    text: str
+    span: Span | None = None
+
+    def indented(self) -> Line:
+        """The line one level deeper."""
+        return Line(INDENT + self.text, self.span)
+
+
+def block(body: tuple[Stmt, ...], printer: Printer) -> list[Line]:
     """The lines of a block, without indentation of its own."""
-    lines: list[str] = []
-    for stmt in body:
-        lines += _statement(stmt, printer)
-    return lines
+    return [line for stmt in body for line in _statement(stmt, printer)]
 
 
-def _statement(stmt: Stmt, printer: Printer) -> list[str]:
+def _statement(stmt: Stmt, printer: Printer) -> list[Line]:
     match stmt:
         case Let(name, type_, None):
             # Set to nothing in particular: every path that reads it assigns it first.
-            return [f"{printer.type(type_)} {printer.names[name]};"]
+            return [Line(f"{printer.type(type_)} {printer.names[name]};", stmt.span)]
         case Let(name, type_, value, mutable):
             assert value is not None
             declared = f"{'' if mutable else 'const '}{printer.type(type_)} {printer.names[name]}"
-            return [f"{declared} = {printer.expr(value).text};"]
+            return [Line(f"{declared} = {printer.expr(value).text};", stmt.span)]
         case Assign(name, value):
-            return [f"{printer.names[name]} = {printer.expr(value).text};"]
+            return [Line(f"{printer.names[name]} = {printer.expr(value).text};", stmt.span)]
         case Return(value):
-            return [f"return {printer.expr(value).text};"]
+            return [Line(f"return {printer.expr(value).text};", stmt.span)]
         case If():
             return _if(stmt, printer)
         case While(condition, body):
-            return [f"while ({printer.expr(condition).text}) {{", *_indented(body, printer), "}"]
+            head = Line(f"while ({printer.expr(condition).text}) {{", stmt.span)
+            return [head, *_indented(body, printer), Line("}")]
         case For():
-            return [f"for ({_head(stmt, printer)}) {{", *_indented(stmt.body, printer), "}"]
+            return [Line(f"for ({_head(stmt, printer)}) {{", stmt.span), *_indented(stmt.body, printer), Line("}")]
         case Break():
-            return ["break;"]
+            return [Line("break;")]
         case Continue():
-            return ["continue;"]
+            return [Line("continue;")]
         case _:
             assert_never(stmt)
 
 
-def _indented(body: tuple[Stmt, ...], printer: Printer) -> list[str]:
-    return [INDENT + line for line in block(body, printer)]
+def _indented(body: tuple[Stmt, ...], printer: Printer) -> list[Line]:
+    return [line.indented() for line in block(body, printer)]
 
 
-def _if(stmt: If, printer: Printer) -> list[str]:
-    lines = [f"if ({printer.expr(stmt.condition).text}) {{", *_indented(stmt.then, printer)]
+def _if(stmt: If, printer: Printer) -> list[Line]:
+    head = Line(f"if ({printer.expr(stmt.condition).text}) {{", stmt.span)
+    lines = [head, *_indented(stmt.then, printer)]
     match stmt.otherwise:
         case ():
-            return [*lines, "}"]
+            return [*lines, Line("}")]
         case (If() as nested,):
             first, *rest = _if(nested, printer)
-            return [*lines, f"}} else {first}", *rest]
+            return [*lines, Line(f"}} else {first.text}", first.span), *rest]
         case otherwise:
-            return [*lines, "} else {", *_indented(otherwise, printer), "}"]
+            return [*lines, Line("} else {"), *_indented(otherwise, printer), Line("}")]
 
 
 def _head(loop: For, printer: Printer) -> str:

@@ -109,7 +109,7 @@ class Lowering:
         return out, env, falls
 
     def _statement(self, stmt: ast.stmt, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
-        span = self.source.span(stmt)
+        span = self.variables.span = self.source.span(stmt)
         match stmt:
             case ast.Pass():
                 return env, True

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from pymetal import ir
 from pymetal.dtypes import Kind
+from pymetal.errors import Span
 from pymetal.frontend.context import Binding, Block, Env, ExpressionContext
 from pymetal.frontend.refusals import refusal
 from pymetal.ir import Assign, Const, Expr, Let, Name, Stmt, Type, Weak
@@ -37,6 +38,7 @@ class Variables:
         self.slots: dict[object, Slot] = {}
         self.copied: set[str] = set()  # parameters that a branch or a loop assigns
         # Compound statements being lowered only to learn the types of the names to declare ahead of them.
+        self.span: Span | None = None  # of the statement being lowered
         self.trials: list[tuple[object, frozenset[str]]] = []
         self.start_pass()
 
@@ -63,7 +65,7 @@ class Variables:
         slot = self.slots[key]
         converted = None if value is None else self.expressions.arithmetic.convert(value, slot.type)
         fresh = self.fresh(name)
-        out.append(Let(fresh, slot.type, converted, slot.mutable))
+        out.append(Let(fresh, slot.type, converted, slot.mutable, self.span))
         return Binding(Name(fresh, slot.type), key, block.number, assigned=value is not None)
 
     def register(self, key: object, type_: Type) -> None:

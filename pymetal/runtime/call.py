@@ -216,7 +216,8 @@ class Caller:
                 return
         if len(self._launches) >= _MAX_PLANS:
             self._launches.clear()
-        self._launches[(find_device(device).variant(), *described)] = launch
+        signature = (find_device(device).variant(), *described)
+        self._launches[signature] = launch
 
     def compute(self, element: DType) -> DType:
         """What the functor is called with: float for half where a registration macro widens."""
@@ -311,6 +312,8 @@ def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
     for arg in args:
         kind = type(arg)
         if kind is torch.Tensor:
+            if device is not None and arg.device != device:
+                return described, None
             device = arg.device
             described += (arg.dtype, arg.shape, arg.stride(), device, arg.is_neg(), arg.requires_grad)
         elif kind is float or kind is int:

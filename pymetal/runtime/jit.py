@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass, field
 
@@ -10,7 +11,8 @@ import torch
 from pymetal.codegen.launch import KERNEL, LaunchKey, launch_kernel
 from pymetal.codegen.library import headers, needs
 from pymetal.codegen.metal import FunctorText
-from pymetal.errors import DeviceError
+from pymetal.codegen.origin import locate
+from pymetal.errors import DeviceError, MetalSyntaxError
 from pymetal.ir import Checked
 from pymetal.runtime.device import Device, Kernel
 
@@ -56,8 +58,21 @@ class Programs:
         with self._lock:  # a second thread waits here, and finds the kernel
             if full not in self._ready:
                 check_release(self.checked.name, self.checked)
-                self._ready[full] = device.compile(self.source(key))(KERNEL)
+                self._ready[full] = self._compile(device, self.source(key))
             return self._ready[full]
+
+    def _compile(self, device: Device, source: str) -> Kernel:
+        try:
+            return device.compile(source)(KERNEL)
+        except MetalSyntaxError as error:
+            # Both compilers begin with the place: `program_source:12:5: error: ...`
+            place = re.search(r":(\d+):(?:\d+:)? (?:fatal )?error:", str(error))
+            span = locate(source, int(place[1]), self.text.spans) if place else None
+            raise MetalSyntaxError(
+                f"{self.checked.name}: the Metal text of this does not compile on {device.name}: {error.message}",
+                span,
+                hint="That is a fault of pymetal: please report it with the text of jit_source().",
+            ) from error
 
     def source(self, key: LaunchKey) -> str:
         """The Metal text of the kernel for `key`."""
