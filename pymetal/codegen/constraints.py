@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pymetal.dtypes import INTEGRAL, Kind
-from pymetal.ir import Checked, Overload
+from pymetal.ir import Checked, Overload, Var
 
 
 def _kinds(overload: Overload) -> frozenset[Kind]:
@@ -15,6 +15,8 @@ def is_template(checked: Checked, overload: Overload) -> bool:
 
     C++ prefers a function that is no template, so such an overload needs no condition, nor do the others because of it.
     """
+    if checked.helper and not any(p.type == Var() for p in overload.function.params):
+        return False  # nothing that the element type could be deduced from: all types are given
     if len(overload.domain) > 1 or len(checked.overloads) == 1:
         return True
     (dtype,) = overload.domain

@@ -151,6 +151,9 @@ def parse_helper(source: Source, keyword_defaults: dict[str, Any]) -> Signature:
                 "mixed-elements", source.span(arg), name=name, found=annotation.text, first=generic[0][0],
                 wanted=generic[0][1].text,
             )  # fmt: skip
+    for (_, annotation), arg in zip(signature.tensors, args, strict=True):
+        if generic and not any(a.type == ir.Var() for _, a in generic) and annotation is generic[0][1]:
+            raise refusal("hidden-element", source.span(arg), found=annotation.text)
     element = generic[0][1] if generic else Annotation(ir.FLOAT, None, "float")
     return replace(signature, element=element)
 

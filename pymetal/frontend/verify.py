@@ -77,7 +77,8 @@ def check_functor(
         raise refusal("no-dtypes", first.source.span(first.source.node), annotation=annotation, dtypes=names)
     overloads: list[Overload] = []
     for body, kind, group in _groups(bodies, domain):
-        inside = promotion.body_type(kind)
+        # A dtype that is named is meant as it is; a type variable is read as the promotion kind has it.
+        inside = promotion.body_type(kind) if body.signature.element.variable is not None else ir.Var()
         result = _result(body, promotion, kind, group, inside)
         if widen and inside == ir.Var() and kind in (Kind.FLOATING, Kind.COMPLEX):
             inside = ir.OpMath(ir.Var())
