@@ -1,4 +1,4 @@
-"""Random functor bodies: straight lines and branches over + - * /, comparisons, conditionals, casts and exact functions.
+"""Random functor bodies: lines and branches over + - * /, comparisons, conditionals, casts and exact functions.
 
 A literal stands only beside an operand that is no literal, so that Python, numpy, torch and Metal agree in what type it
 is computed. Functions are those that every implementation computes exactly.
@@ -130,8 +130,8 @@ def function(name: str, lines: list[str]) -> str:
 TOKEN = re.compile(r"[\w.]+|[<>=!]=|\S")
 SPARE = [
     "a", "b", "v1", "nowhere", "1", "2.5", "300", "True", "None", "'text'", "T", "bool", "float", "int", "metal.exp",
-    "metal.atan2", "metal.nothing", "metal", "math.pi", "pymetal.int8", "pymetal", "abs", "len", "+", "-", "*", "/", "@",
-    "&", "<<", "==", "<", "=", "+=", ":=", "(", ")", "[", "]", "{", "}", ",", ":", ".x", "if", "else", "and", "or",
+    "metal.atan2", "metal.nothing", "metal", "math.pi", "pymetal.int8", "pymetal", "abs", "len", "+", "-", "*", "/",
+    "@", "&", "<<", "==", "<", "=", "+=", ":=", "(", ")", "[", "]", "{", "}", ",", ":", ".x", "if", "else", "and", "or",
     "not", "is", "in", "lambda", "yield", "await", "return", "pass", "del", "global", "import", "raise", "with", "try",
     "class", "def", "~", "1j", "...", "*a", "**b", "x=", "f'{a}'",
 ]  # fmt: skip
@@ -155,5 +155,9 @@ def mutants(lines: list[str], seed: int, count: int) -> Iterator[list[str]]:
                 start, end = source.choice(spans)
                 other = source.choice(spans)
                 new = source.choice(["", line[start:end] * 2, line[slice(*other)], *[source.choice(SPARE)] * 5])
-                changed[at] = f"{line[:start]} {new} {line[end:]}" if line[:start].strip() else f"{line[:start]}{new} {line[end:]}"
+                changed[at] = (
+                    f"{line[:start]} {new} {line[end:]}"
+                    if line[:start].strip()
+                    else f"{line[:start]}{new} {line[end:]}"
+                )
         yield changed

@@ -138,7 +138,6 @@ def test_second_derivative() -> None:
     torch.testing.assert_close(evaluate(twice, dtypes.float64, [x.detach()], {}), second, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.xfail(strict=True, reason="over a domain with integers every derivative is 0")
 def test_a_body_that_serves_integers_too() -> None:
     overload = functors.add_alpha.ir.overload(dtypes.float32)
     derived = differentiate(overload.function, "a", overload.domain)

@@ -253,7 +253,6 @@ def test_compile_time_branches_leave_one_body(tmp_path: Path) -> None:
     assert run(tmp_path, body, x.int(), head=head, decorator="dtypes=('floating', 'integral')") == [-1, 1, 4]
 
 
-@pytest.mark.xfail(strict=True, reason="what follows a compile-time branch that returns is called unreachable")
 def test_compile_time_branch_that_returns(tmp_path: Path) -> None:
     body = "if pymetal.is_integral(T):\n    return x + 1\nreturn x * 0.5"
     assert run(tmp_path, body, x.int(), decorator="dtypes=('floating', 'integral')") == [-1, 1, 4]

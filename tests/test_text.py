@@ -134,7 +134,7 @@ def test_includes_what_it_uses(tmp_path: Path) -> None:
 
 # --- expressions -----------------------------------------------------------------------------------------------------
 
-# A body's expression of a, b, c, which are float32, and its text.
+# An expression of floats a, b, c, and its text.
 EXPRESSIONS = {
     "a - (b - c)": "a - (b - c)",
     "(a - b) - c": "a - b - c",
@@ -182,9 +182,9 @@ EXPRESSIONS = {
 
 
 def test_expressions(tmp_path: Path) -> None:
-    body = (
-        "@pymetal.ternary\n"
-        "def f{}(a: pymetal.float32, b: pymetal.float32, c: pymetal.float32) -> pymetal.float32:\n    return {}\n\n"
+    body = (  # integers, so that the floats are no template parameter
+        "@pymetal.ternary(promotion='int_to_float', dtypes=torch.int32)\ndef f{}(x: T, y: T, z: T) -> T:\n"
+        "    a = float(x)\n    b = float(y)\n    c = float(z)\n    return {}\n\n"
     )
     module = toolbox.load(tmp_path, "".join(body.format(i, e) for i, e in enumerate(EXPRESSIONS)))
     texts = [getattr(module, f"f{i}").functor_source for i in range(len(EXPRESSIONS))]

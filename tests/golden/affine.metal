@@ -10,14 +10,15 @@ struct affine_params {
   T shift;
   int limit;
 };
+
 using affine_params_float = affine_params<float>;
 using affine_params_half = affine_params<half>;
 using affine_params_bfloat = affine_params<bfloat>;
 using affine_params_long = affine_params<long>;
 using affine_params_int = affine_params<int>;
 using affine_params_short = affine_params<short>;
-using affine_params_char = affine_params<char>;
 using affine_params_uchar = affine_params<uchar>;
+using affine_params_char = affine_params<char>;
 using affine_params_bool = affine_params<bool>;
 
 // Scalars of the element type and of a type of their own in one struct.
@@ -34,7 +35,7 @@ struct affine_functor {
     return static_cast<c10::metal::opmath_t<T>>(moved) < static_cast<c10::metal::opmath_t<T>>(params.limit) ? moved : static_cast<T>(params.limit);
   }
 
-  template <typename T, enable_if_t<(is_integral_v<T> && !is_signed_v<T> && !is_same_v<T, bool>) || (is_same_v<T, bool>), bool> = true>
+  template <typename T, enable_if_t<is_integral_v<T> && !is_signed_v<T>, bool> = true>
   inline T operator()(const T x, const affine_params<T> params) {
     const T moved = x * params.scale + params.shift;
     return int(moved) < params.limit ? moved : static_cast<T>(params.limit);

@@ -9,6 +9,7 @@ struct between_params {
   T low;
   T high;
 };
+
 using between_params_float = between_params<float>;
 using between_params_half = between_params<half>;
 using between_params_bfloat = between_params<bfloat>;

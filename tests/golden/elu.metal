@@ -10,6 +10,7 @@ struct elu_params {
   float scale;
   float input_scale;
 };
+
 using elu_params_float = elu_params<float>;
 
 // Exponential linear unit. The three scalars travel as one struct.

@@ -16,7 +16,7 @@ struct kinds_functor {
     return float(x) / 3.0f;
   }
 
-  template <typename T, enable_if_t<is_integral_v<T> && !is_signed_v<T> && !is_same_v<T, bool>, bool> = true>
+  template <typename T, enable_if_t<is_integral_v<T> && !is_signed_v<T>, bool> = true>
   inline float operator()(const T x) {
     return float(x) / 5.0f;
   }
