@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
@@ -25,6 +26,9 @@ from pymetal.promotion import Promotion, find_promotion
 from pymetal.runtime import plan
 from pymetal.runtime.call import Caller, check_scalar
 from pymetal.runtime.device import device_of
+
+if TYPE_CHECKING:
+    from pymetal.codegen.upstream.placement import Placement
 
 Scalar = bool | int | float | complex
 
@@ -123,6 +127,27 @@ class Functor:
     def jit_source(self, *args: Any, **scalars: Any) -> str:
         """The Metal text that a call with these arguments compiles and runs."""
         return self._caller.source(args, scalars)
+
+    def patch(
+        self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False
+    ) -> Placement:
+        """The change that places this functor in a PyTorch checkout: kernel, host stub, yaml rows, test lists.
+
+        Args:
+            root: the folder of the checkout.
+            stub: the dispatch stub to register, if it is not the one of the functor's name.
+            file: the stem of the kernel file, if it is not the usual one for the functor's arity.
+            replace: put this functor in place of an existing one of its name.
+
+        Returns:
+            The change as a value: `.diff()` shows it, `.apply()` writes all of it or nothing.
+
+        Raises:
+            PyMetalError: the folder is no checkout of a known shape, or the functor does not fit there.
+        """
+        from pymetal.codegen.upstream.patch import patch_for
+
+        return patch_for(self._entry, root, stub=stub, file=file, replace=replace)
 
     # --- meaning ---
 

@@ -15,6 +15,8 @@ from pymetal.errors import PyMetalError
 # Name, and what it does; each is a module of this package with `configure(parser)` and `run(args) -> int`.
 COMMANDS = {
     "emit": "print or write the Metal text of a file's functors",
+    "upstream": "place functors in a PyTorch checkout, or check one",
+    "migrate": "move native_functions.yaml rows from MPSGraph to the shared stub",
     "doctor": "say what this machine has, and what is missing",
 }
 

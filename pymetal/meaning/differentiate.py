@@ -163,6 +163,10 @@ class _Tangents:
             return total
         if op.derivative is None:
             raise PyMetalError(f"{op.name} has no derivative", call.span)
-        for partial, tangent in zip(op.derivative(*args, Term(call)), inner, strict=True):
+        for number, (partial, tangent) in enumerate(zip(op.derivative(*args, Term(call)), inner, strict=True)):
+            if partial is None and not tangent.is_number(0):
+                raise PyMetalError(f"{op.name} has no derivative by its operand {number + 1}", call.span)
+            if partial is None:
+                continue
             total = total + total.lift(partial) * tangent
         return total
