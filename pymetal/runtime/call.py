@@ -316,8 +316,10 @@ def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
                 return described, None
             device = arg.device
             described += (arg.dtype, arg.shape, arg.stride(), device, arg.is_neg(), arg.requires_grad)
-        elif kind is float or kind is int:
+        elif kind is int:
             described.append(kind)
+        elif kind is float:
+            described += (kind, torch.get_default_dtype())  # which it is, next to integers
         else:
             return described, None
     return described, device

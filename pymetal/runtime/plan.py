@@ -7,6 +7,7 @@ operand allows it, as TensorIterator does, so that most calls end up dense or of
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -82,25 +83,44 @@ def is_stored(dtype: torch.dtype) -> bool:
 
 
 def promote(operands: Sequence[Operand]) -> torch.dtype:
-    """The dtype that the operands meet in, as `TensorIterator` would compute it.
+    """The dtype that the operands meet in, as `TensorIterator` computes it.
 
     Python numbers and 0-dim tensors give way to tensors with dimensions of the same kind of number.
+
+    Raises:
+        CallError: torch has no common dtype for them.
     """
     first = operands[0].dtype
     if first is not None and all(o.dtype == first for o in operands):
         return first
-    from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
+    # Not elementwise_dtypes of torch._prims_common: it makes uint16 of uint16 and int32, which torch refuses.
+    dimensioned = [o.dtype for o in operands if o.dtype is not None and o.shape]
+    zero_dim = [o.dtype for o in operands if o.dtype is not None and not o.shape]
+    numbers = [o.number for o in operands if o.dtype is None and o.number is not None]
+    try:
+        common = [functools.reduce(torch.promote_types, dtypes) for dtypes in (dimensioned, zero_dim) if dtypes]
+        if not common:
+            top = max(numbers, key=_rank)
+            return torch.result_type(top, top)
+        found = common[0]
+        if len(common) == 2:
+            found = torch.result_type(_probe(found, 1), _probe(common[1], 0))
+        return torch.result_type(_probe(found, 1), max(numbers, key=_rank)) if numbers else found
+    except RuntimeError as error:
+        named = " and ".join(dict.fromkeys(str(d).removeprefix("torch.") for d in (*dimensioned, *zero_dim)))
+        raise CallError(f"torch has no common dtype for {named}", hint="Convert one of them with .to().") from error
 
-    probes: list[torch.Tensor | Number] = []
-    for operand in operands:
-        if operand.dtype is None:
-            assert operand.number is not None
-            probes.append(operand.number)
-        else:
-            probes.append(torch.empty((1,) * len(operand.shape), dtype=operand.dtype, device="meta"))
-    kind = ELEMENTWISE_TYPE_PROMOTION_KIND.NO_OPMATH
-    result: torch.dtype = elementwise_dtypes(*probes, type_promotion_kind=kind)[1]
-    return result
+
+def _probe(dtype: torch.dtype, dims: int) -> torch.Tensor:
+    """A tensor without memory, for torch to look at."""
+    return torch.empty((1,) * dims, dtype=dtype, device="meta")
+
+
+def _rank(number: Number) -> int:
+    """Python numbers in the order in which one gives way to another."""
+    if isinstance(number, bool):
+        return 0
+    return 3 if isinstance(number, complex) else 2 if isinstance(number, float) else 1
 
 
 def element_type(functor: str, dtype: torch.dtype, domain: tuple[DType, ...]) -> DType:
