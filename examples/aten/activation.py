@@ -9,19 +9,13 @@ import math
 
 import pymetal
 from examples.aten.kinds import FLOATING
-from examples.aten.normal import normal_cdf, normal_pdf
+from examples.aten.normal import logistic, normal_cdf, normal_pdf
 from pymetal import T, bool_, int8, int16, int32, metal, uint8
 
 TANH_SCALE = math.sqrt(2 / math.pi)
 CUBIC = 0.044715
 
 # --- pieces ----------------------------------------------------------------------------------------------------------
-
-
-@pymetal.func
-def logistic(x: float) -> float:
-    """1 / (1 + e^-x)."""
-    return 1 / (1 + math.exp(-x))
 
 
 @pymetal.func
@@ -143,19 +137,19 @@ def hardsigmoid_backward(grad: T, x: T) -> T:
 @pymetal.unary(dtypes=FLOATING, opmath=True)
 def hardswish(x: T) -> T:
     """x hardsigmoid(x), rounded once; upstream rounds every step to half."""
-    return x * min(max(x + 3, 0), 6) / 6
+    return x * (min(max(x + 3, 0), 6) / 6)
 
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
 def hardswish_backward(grad: T, x: T) -> T:
     """The gradient of hardswish."""
-    return 0 if x <= -3 else grad * (x / 3 + 0.5) if x < 3 else grad
+    return 0 if x <= -3 else grad * ((2 * x + 3) / 6) if x < 3 else grad
 
 
 @pymetal.unary(dtypes=(FLOATING, int32, int16, uint8, int8, bool_))
 def silu(x: T) -> T:
     """x / (1 + e^-x)."""
-    return T(float(x) / (1 + math.exp(-float(x))))
+    return T(float(x) * logistic(float(x)))
 
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
@@ -222,7 +216,7 @@ def sigmoid_backward(grad: T, y: T) -> T:
 @pymetal.binary(dtypes=("floating", "complex"), opmath=True)
 def tanh_backward(grad: T, y: T) -> T:
     """The gradient of tanh, from its result."""
-    return grad * metal.conj(1 - y * y)
+    return grad * metal.conj((1 - y) * (1 + y))
 
 
 @pymetal.binary(dtypes=FLOATING)

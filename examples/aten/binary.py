@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pymetal
-from examples.aten.complex_functions import complex_exp, complex_log, divide
+from examples.aten.complex_functions import complex_pow, divide
 from examples.aten.kinds import EVERY, FLOATING, INTEGERS, INTEGERS_AND_BOOL, NUMBERS, REAL
 from pymetal import (
     Complex,
@@ -47,7 +47,7 @@ def add_alpha(a: T, b: T, *, alpha: T = 1) -> T:
 
 @add_alpha.overload
 def add_alpha(a: Floating, b: Floating, *, alpha: Floating) -> Floating:
-    return Floating(float(a) + float(alpha) * float(b))
+    return Floating(metal.fma(float(alpha), float(b), float(a)))
 
 
 @add_alpha.overload
@@ -65,7 +65,8 @@ def mul(a: T, b: T) -> T:
 def lerp_alpha(start: Floating, end: Floating, *, weight: OpMath[Floating]) -> Floating:
     """start + weight * (end - start), counted from the nearer end: it is exactly `end` at weight one."""
     a, b = float(start), float(end)
-    return Floating(a + weight * (b - a) if metal.fabs(weight) < 0.5 else b - (b - a) * (1 - weight))
+    near_start = metal.fabs(weight) < 0.5
+    return Floating(metal.fma(weight, b - a, a) if near_start else metal.fma(weight - 1, b - a, b))
 
 
 @lerp_alpha.overload
@@ -278,13 +279,7 @@ def pow(a: Integral, b: Integral) -> Integral:
 
 @pow.overload
 def pow(a: Complex, b: Complex) -> Complex:
-    """e^(b log a), and 1 for b = 0, where upstream has 0 at base zero."""
-    a_wide, b_wide = OpMath[Complex](a), OpMath[Complex](b)
-    if b_wide == 0:
-        return complex(1.0, 0.0)
-    if a_wide == 0:
-        return complex(0.0, 0.0)
-    return Complex(complex_exp(b_wide * complex_log(a_wide)))
+    return Complex(complex_pow(complex64(a), complex64(b)))
 
 
 # --- neighbours ------------------------------------------------------------------------------------------------------

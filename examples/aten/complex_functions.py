@@ -172,3 +172,13 @@ def complex_atan(z: complex64) -> complex64:
     real = 0.5 * math.atan2(2 * x, -square_of_length_minus_one(x, y))
     imag = 0.25 * math.log1p(4 * y / (x * x + (1 - y) * (1 - y)))
     return complex(real, math.copysign(imag, z.imag))
+
+
+@pymetal.func
+def complex_pow(a: complex64, b: complex64) -> complex64:
+    """e^(b log a); 1 for b = 0, where c10's has 0 for a = 0, and 0 for a = 0, where the logarithm is infinite."""
+    if b == 0:
+        return complex(1.0, 0.0)
+    if a == 0:
+        return complex(0.0, 0.0)
+    return complex_exp(b * complex_log(a))

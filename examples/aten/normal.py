@@ -1,4 +1,5 @@
-"""The error function and its kin, as the gallery's functors share them: erf, erfc, their inverses, the normal law.
+"""The error function and its kin, as the gallery's functors share them: erf, erfc, their inverses, the normal and the
+logistic law.
 
 `erfcx(x) = e^(x^2) erfc(x)` of c10 is the one that keeps its digits everywhere; the others are made of it.
 """
@@ -24,6 +25,14 @@ def exp_minus_square(x: float) -> float:
     if math.isinf(square):
         return 0
     return math.exp(-square) * (1 - rest)
+
+
+@pymetal.func
+def exp_square(x: float) -> float:
+    """e^(x^2), in the same way."""
+    square = x * x
+    rest = metal.fma(x, x, -square)
+    return math.exp(square) * (1 + rest) if square < 89 else math.inf
 
 
 @pymetal.func
@@ -75,3 +84,10 @@ def inverse_erf(y: float) -> float:
     for _ in pymetal.static_range(2):
         x = x - (metal.c10.erf(x) - y) * HALF_SQRT_PI * math.exp(x * x)
     return x
+
+
+@pymetal.func
+def logistic(x: float) -> float:
+    """1 / (1 + e^-x), by e^x for negative x, which does not overflow."""
+    power = math.exp(-metal.fabs(x))
+    return 1 / (1 + power) if x >= 0 else power / (1 + power)

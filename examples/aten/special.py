@@ -6,8 +6,9 @@ import math
 
 import pymetal
 from examples.aten.complex_functions import complex_exp, complex_log, complex_sinh, divide, divided_by_i, times_i
+from examples.aten.gamma import digamma_of, hurwitz_zeta, log_gamma
 from examples.aten.kinds import FLOATING
-from examples.aten.normal import complementary_erf, inverse_erf, inverse_erfc
+from examples.aten.normal import complementary_erf, exp_square, inverse_erf, inverse_erfc
 from pymetal import Complex, T, int32, int64, metal
 
 INV_LN2 = 1 / math.log(2)
@@ -27,10 +28,10 @@ def erfc(x: T) -> T:
     return complementary_erf(x)
 
 
-@pymetal.unary(promotion="int_to_float")
+@pymetal.unary(promotion="int_to_float", opmath=True)
 def erfcx(x: T) -> T:
-    """e^(x^2) erfc(x)."""
-    return metal.c10.erfcx(x)
+    """e^(x^2) erfc(x). Of negative numbers by 2 e^(x^2) - erfcx(-x), with the rounding of the square added back."""
+    return metal.c10.erfcx(x) if x >= 0 else 2 * exp_square(x) - metal.c10.erfcx(-x)
 
 
 @pymetal.unary(promotion="int_to_float", opmath=True)
@@ -48,34 +49,37 @@ def erfinv(y: T) -> T:
 # --- gamma functions -------------------------------------------------------------------------------------------------
 
 
-@pymetal.unary(promotion="int_to_float")
+@pymetal.unary(promotion="int_to_float", opmath=True)
 def lgamma(x: T) -> T:
-    """log |gamma(x)|."""
-    return math.lgamma(x)
+    """log |gamma(x)|, with its digits near the zeros at 1 and 2."""
+    return log_gamma(x)
 
 
-@pymetal.unary(promotion="int_to_float")
+@pymetal.unary(promotion="int_to_float", opmath=True)
 def digamma(x: T) -> T:
     """The derivative of lgamma."""
-    return metal.c10.digamma(x)
+    return digamma_of(x)
 
 
-@pymetal.unary(promotion="int_to_float")
+@pymetal.unary(promotion="int_to_float", opmath=True)
 def trigamma(x: T) -> T:
-    """The derivative of digamma."""
-    return metal.c10.trigamma(x)
+    """The derivative of digamma: the sum of 1 / (x + k)^2."""
+    return hurwitz_zeta(2.0, x)
 
 
-@pymetal.unary(promotion="int_to_float")
+@pymetal.unary(promotion="int_to_float", opmath=True)
 def polygamma(x: T, *, n: int32) -> T:
-    """The derivative of digamma of order n."""
-    return metal.c10.polygamma(int64(n), x)
+    """The derivative of digamma of order n: (-1)^(n + 1) n! zeta(n + 1, x). Infinite at the poles; NaN for n < 0."""
+    if n <= 0:
+        return digamma_of(x) if n == 0 else math.nan
+    size = math.exp(log_gamma(n + 1.0)) * hurwitz_zeta(n + 1.0, x)
+    return size if n % 2 == 1 else -size
 
 
-@pymetal.binary(promotion="int_to_float")
+@pymetal.binary(promotion="int_to_float", opmath=True)
 def zeta(x: T, q: T) -> T:
-    """Hurwitz's zeta function: the sum of (k + q)^-x over k."""
-    return metal.c10.zeta(x, q)
+    """Hurwitz's zeta function: the sum of (k + q)^-x over k. c10's is NaN where its terms underflow."""
+    return hurwitz_zeta(x, q)
 
 
 @pymetal.binary(dtypes=FLOATING)

@@ -16,6 +16,7 @@ from examples.aten.complex_functions import (
     complex_cosh,
     complex_exp,
     complex_log,
+    complex_pow,
     complex_sinh,
     complex_sqrt,
     complex_tanh,
@@ -25,7 +26,8 @@ from examples.aten.complex_functions import (
     times_i,
 )
 from examples.aten.kinds import FLOATING, FLOATING_AND_COMPLEX, INTEGERS_AND_BOOL, NUMBERS
-from pymetal import Complex, Floating, Integral, OpMath, RealOf, T, int32, int64, metal
+from examples.aten.normal import logistic
+from pymetal import Complex, Floating, Integral, RealOf, T, complex64, int32, int64, metal
 
 LN2 = math.log(2)
 LN10 = math.log(10)
@@ -211,7 +213,7 @@ def rsqrt(z: Complex) -> Complex:
 @pymetal.unary(promotion="int_to_float", opmath=True)
 def sigmoid(x: T) -> T:
     """1 / (1 + e^-x)."""
-    return 1 / (1 + math.exp(-x))
+    return logistic(x)
 
 
 @sigmoid.overload
@@ -328,7 +330,8 @@ def round_decimals(x: T, *, decimals: int64) -> T:
     value = float(x)
     if decimals < 0:
         return T(metal.rint(value / power) * power)
-    return T(metal.rint(value * power) / power)
+    scaled = value * power
+    return x if math.isinf(scaled) else T(metal.rint(scaled) / power)
 
 
 # --- tests and bits --------------------------------------------------------------------------------------------------
@@ -370,10 +373,15 @@ def nan_to_num(z: Complex, *, nan: float = 0.0, posinf: float, neginf: float) ->
     return Complex(parts)
 
 
-@pymetal.unary(dtypes=NUMBERS)
-def pow_scalar(x: T, *, exponent: OpMath[T]) -> T:
+@pymetal.unary
+def pow_scalar(x: Floating, *, exponent: float) -> Floating:
     """x to the power of a number."""
-    return T(OpMath[T](x) ** exponent)
+    return Floating(float(x) ** exponent)
+
+
+@pow_scalar.overload
+def pow_scalar(z: Complex, *, exponent: complex64) -> Complex:
+    return Complex(complex_pow(complex64(z), exponent))
 
 
 @pow_scalar.overload

@@ -1,0 +1,264 @@
+"""What each functor of the gallery is compared with, where, and how near it comes.
+
+One row per functor: the torch operator of the same meaning (called at double precision, so that it stands for the
+exact value), inputs, and the largest error in units in the last place of a float32 result. Half and bfloat results are
+rounded once from float, so that their errors are one unit at most, unless a row says more.
+
+`floor` is for results that pass through zero without being zero at a float: an error of the operands' own size remains
+there, and is measured in units of `floor` instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from pymetal.accuracy import exact
+
+aten: Any = torch.ops.aten
+
+# (least, largest) magnitude of an operand; None for the whole range of the dtype.
+Range = tuple[float, float] | None
+MIDDLE = (1e-3, 1e3)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One functor: its meaning and its error."""
+
+    torch: Callable[..., Tensor]
+    ulp: float = 0.5
+    why: str = ""
+    half: float = 1.0
+    floor: float = 0.0
+    ranges: tuple[Range, ...] = ()  # of the operands; missing ones are the whole range
+    scalars: dict[str, Any] = field(default_factory=dict)
+    degree: bool = False  # the second operand is a small integer, a degree
+    narrow: bool = False  # torch's operator is called with the dtype of the operands: the meaning depends on it
+    positive: tuple[bool, ...] = ()  # operands whose sign is dropped
+
+
+def _polynomial(function: Callable[..., Tensor], ulp: float, floor: float = 1.0, **columns: Any) -> Row:
+    return Row(
+        function, ulp, "between its zeros; the recurrence loses a unit or so a step", floor=floor,
+        ranges=((0.03, 1.0), None), degree=True, **columns,
+    )  # fmt: skip
+
+
+def _logit_backward(grad: Tensor, x: Tensor, *, eps: float) -> Tensor:
+    result: Tensor = aten.logit_backward(grad, x, None if eps < 0 else eps)
+    return result
+
+
+def _lerp_integer(start: Tensor, end: Tensor, weight: Any) -> Tensor:
+    if start.is_floating_point() or start.is_complex():
+        return torch.lerp(start, end, weight)
+    if start.dtype is torch.bool:
+        return end if weight else start
+    return start + weight * (end - start)
+
+
+def _on_bool(function: Callable[..., Tensor], on_bool: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda a, b: on_bool(a, b) if a.dtype is torch.bool else function(a, b)
+
+
+def _on_integers(function: Callable[..., Tensor], whole: Callable[[int, int], int]) -> Callable[..., Tensor]:
+    """torch's operator on floats; on integers Python's, as torch raises, or traps, where a divisor is zero or -1."""
+    return lambda a, b: function(a, b) if a.is_floating_point() else exact.on_integers(whole, a, b)
+
+
+def _div_trunc(a: int, b: int) -> int:
+    return 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _div_floor(a: int, b: int) -> int:
+    return a // b if b else -int(a < 0)
+
+
+def _remainder(a: int, b: int) -> int:
+    return a % b if b else a
+
+
+def _fmod(a: int, b: int) -> int:
+    return a - b * _div_trunc(a, b)
+
+
+def _relu(x: Tensor) -> Tensor:
+    return x if x.dtype is torch.bool else torch.relu(x)
+
+
+def _silu(x: Tensor) -> Tensor:
+    return functional.silu(x) if x.is_floating_point() else functional.silu(x.float()).to(x.dtype)
+
+
+def _polar(length: Tensor, angle: Tensor) -> Tensor:
+    return torch.polar(length, angle)
+
+
+def _pow_scalar(x: Tensor, *, exponent: Any) -> Tensor:
+    return torch.pow(x, exponent)
+
+
+SPECIAL = torch.special
+
+CATALOGUE: dict[str, Row] = {
+    # sums, products, quotients
+    "add": Row(torch.add),
+    "sub": Row(torch.sub),
+    "add_alpha": Row(torch.add, scalars={"alpha": 3}),
+    "mul": Row(torch.mul),
+    "lerp_alpha": Row(lambda a, b, weight: _lerp_integer(a, b, weight), scalars={"weight": 1}),
+    "lerp": Row(_lerp_integer, ranges=(MIDDLE, MIDDLE, MIDDLE)),
+    "addcmul": Row(torch.addcmul, scalars={"value": 2}, ranges=(MIDDLE, MIDDLE, MIDDLE)),
+    "addcdiv": Row(torch.addcdiv, scalars={"value": 2}, ranges=(MIDDLE, MIDDLE, MIDDLE)),
+    "div_true": Row(torch.true_divide),
+    "div_floor": Row(_on_integers(lambda a, b: torch.div(a, b, rounding_mode="floor"), _div_floor)),
+    "div_trunc": Row(_on_integers(lambda a, b: torch.trunc(a / b), _div_trunc), narrow=True),
+    "remainder": Row(_on_integers(torch.remainder, _remainder)),
+    "fmod": Row(_on_integers(torch.fmod, _fmod)),
+    "gcd": Row(lambda a, b: exact.on_integers(math.gcd, a, b)),
+    "lcm": Row(lambda a, b: exact.on_integers(math.lcm, a, b).abs() if a.dtype is not torch.bool else a & b),
+    # extremes
+    "fmax": Row(torch.fmax),
+    "fmin": Row(torch.fmin),
+    "maximum": Row(torch.maximum),
+    "minimum": Row(torch.minimum),
+    "heaviside": Row(torch.heaviside),
+    # lengths, angles, powers
+    "copysign": Row(torch.copysign),
+    "atan2": Row(torch.atan2),
+    "hypot": Row(torch.hypot),
+    "make_complex": Row(torch.complex),
+    "polar": Row(_polar),
+    "pow": Row(_on_bool(torch.pow, lambda a, b: a | ~b)),
+    "pow_scalar": Row(_pow_scalar, scalars={"exponent": 3}),
+    "nextafter": Row(torch.nextafter, narrow=True),
+    # bits
+    "bitwise_and": Row(torch.bitwise_and),
+    "bitwise_or": Row(torch.bitwise_or),
+    "bitwise_xor": Row(torch.bitwise_xor),
+    "bitwise_not": Row(torch.bitwise_not),
+    "bitwise_left_shift": Row(torch.bitwise_left_shift),
+    "bitwise_right_shift": Row(torch.bitwise_right_shift),
+    # comparisons
+    **{
+        name: Row(getattr(torch, name))
+        for name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not")
+    },
+    # special functions of two
+    "zeta": Row(SPECIAL.zeta, ranges=((1.01, 40.0), (0.1, 1000.0)), positive=(True, True)),
+    "igamma": Row(torch.igamma, ranges=((0.05, 60.0), (0.05, 100.0)), positive=(True, True)),
+    "igammac": Row(torch.igammac, ranges=((0.05, 60.0), (0.05, 100.0)), positive=(True, True)),
+    "logaddexp": Row(torch.logaddexp),
+    "logaddexp2": Row(torch.logaddexp2),
+    "xlogy": Row(torch.xlogy, positive=(False, True)),
+    "xlog1py": Row(SPECIAL.xlog1py, positive=(False, True)),
+    "chebyshev_polynomial_t": _polynomial(SPECIAL.chebyshev_polynomial_t, 64),
+    "chebyshev_polynomial_u": _polynomial(SPECIAL.chebyshev_polynomial_u, 64),
+    "chebyshev_polynomial_v": _polynomial(SPECIAL.chebyshev_polynomial_v, 64),
+    "chebyshev_polynomial_w": _polynomial(SPECIAL.chebyshev_polynomial_w, 64),
+    "shifted_chebyshev_polynomial_t": _polynomial(SPECIAL.shifted_chebyshev_polynomial_t, 64),
+    "shifted_chebyshev_polynomial_u": _polynomial(SPECIAL.shifted_chebyshev_polynomial_u, 64),
+    "shifted_chebyshev_polynomial_v": _polynomial(SPECIAL.shifted_chebyshev_polynomial_v, 64),
+    "shifted_chebyshev_polynomial_w": _polynomial(SPECIAL.shifted_chebyshev_polynomial_w, 64),
+    "hermite_polynomial_h": _polynomial(SPECIAL.hermite_polynomial_h, 64),
+    "hermite_polynomial_he": _polynomial(SPECIAL.hermite_polynomial_he, 64),
+    "laguerre_polynomial_l": _polynomial(SPECIAL.laguerre_polynomial_l, 64),
+    # exponentials, logarithms, trigonometric functions
+    **{
+        name: Row(getattr(torch, name))
+        for name in (
+            "exp",
+            "exp2",
+            "expm1",
+            "sin",
+            "cos",
+            "tan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asin",
+            "acos",
+            "atan",
+            "sqrt",
+            "reciprocal",
+            "rsqrt",
+            "sigmoid",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "neg",
+            "angle",
+            "abs",
+            "floor",
+            "ceil",
+            "trunc",
+            "round",
+        )
+    },
+    "sqr": Row(torch.square),
+    "round_decimals": Row(torch.round, scalars={"decimals": 2}),
+    "nan_to_num": Row(torch.nan_to_num, scalars={"nan": 1.5, "posinf": 100.0, "neginf": -200.0}),
+    # special functions of one
+    "erf": Row(torch.erf),
+    "erfc": Row(torch.erfc),
+    "erfcx": Row(SPECIAL.erfcx),
+    "erfinv": Row(torch.erfinv, ranges=((1e-30, 1.0),)),
+    "lgamma": Row(torch.lgamma),
+    "digamma": Row(torch.digamma),
+    "trigamma": Row(lambda x: torch.polygamma(1, x)),
+    "polygamma": Row(lambda x, n: torch.polygamma(n, x), scalars={"n": 2}, ranges=((0.1, 100.0),)),
+    "sinc": Row(torch.sinc),
+    # activation functions
+    "hardshrink": Row(lambda x, lambd: aten.hardshrink(x, lambd), scalars={"lambd": 0.5}),
+    "softshrink": Row(lambda x, lambd: aten.softshrink(x, lambd), scalars={"lambd": 0.5}),
+    "shrink_backward": Row(lambda g, x, lambd: aten.hardshrink_backward(g, x, lambd), scalars={"lambd": 0.5}),
+    "leaky_relu": Row(lambda x, negative_slope: aten.leaky_relu(x, negative_slope), scalars={"negative_slope": 0.125}),
+    "leaky_relu_backward": Row(
+        lambda x, g, negative_slope: aten.leaky_relu_backward(g, x, negative_slope, False),
+        scalars={"negative_slope": 0.125},
+    ),
+    "relu": Row(_relu),
+    "elu": Row(
+        lambda x, alpha, scale, input_scale: aten.elu(x, alpha, scale, input_scale),
+        scalars={"alpha": 1.5, "scale": 2.0, "input_scale": 0.5},
+    ),
+    "elu_backward": Row(
+        lambda g, y, alpha, scale, input_scale, is_result: aten.elu_backward(
+            g, alpha, scale, input_scale, is_result, y
+        ),
+        scalars={"alpha": 1.5, "scale": 2.0, "input_scale": 0.5, "is_result": False},
+    ),
+    "softplus": Row(
+        lambda x, beta, threshold: aten.softplus(x, beta, threshold), scalars={"beta": 2.0, "threshold": 20.0}
+    ),
+    "softplus_backward": Row(
+        lambda g, x, beta, threshold: aten.softplus_backward(g, x, beta, threshold),
+        scalars={"beta": 2.0, "threshold": 20.0},
+    ),
+    "log_sigmoid_forward": Row(functional.logsigmoid),
+    "log_sigmoid_backward": Row(lambda g, x: aten.log_sigmoid_backward(g, x, torch.empty(0, dtype=x.dtype))),
+    "hardsigmoid": Row(functional.hardsigmoid),
+    "hardsigmoid_backward": Row(lambda g, x: aten.hardsigmoid_backward(g, x)),
+    "hardswish": Row(functional.hardswish),
+    "hardswish_backward": Row(lambda g, x: aten.hardswish_backward(g, x)),
+    "silu": Row(_silu),
+    "silu_backward": Row(lambda g, x: aten.silu_backward(g, x)),
+    "glu": Row(lambda a, b: a * torch.sigmoid(b)),
+    "mish": Row(functional.mish),
+    "mish_backward": Row(lambda g, x: aten.mish_backward(g, x)),
+    "gelu": Row(functional.gelu),
+    "gelu_backward": Row(lambda g, x: aten.gelu_backward(g, x)),
+    "gelu_tanh": Row(lambda x: functional.gelu(x, approximate="tanh")),
+    "gelu_tanh_backward": Row(lambda g, x: aten.gelu_backward(g, x, approximate="tanh")),
+    "sigmoid_backward": Row(lambda g, y: aten.sigmoid_backward(g, y)),
+    "tanh_backward": Row(lambda g, y: aten.tanh_backward(g, y), ranges=(MIDDLE, (1e-6, 1.0))),
+    "logit_backward": Row(_logit_backward, scalars={"eps": 0.125}, ranges=(None, (0.001, 1.0))),
+}

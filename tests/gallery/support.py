@@ -1,0 +1,100 @@
+"""What the gallery's tests share: inputs by dtype, the value to compare with, and one way to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import pymetal
+from examples.aten.catalogue import Row
+from pymetal import dtypes, ir
+from pymetal.accuracy import grids, ulp
+
+WIDE = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
+
+
+def registered(functor: pymetal.Functor) -> list[torch.dtype]:
+    """The dtypes that a functor is registered for."""
+    return [d.torch for d in functor.ir.domain]
+
+
+def scalars_at(functor: pymetal.Functor, dtype: torch.dtype, scalars: dict[str, Any]) -> dict[str, Any]:
+    """Scalars as the functor receives them: rounded to the types of its parameters."""
+    element = dtypes.from_torch(dtype)
+    assert element is not None
+    overload = functor.ir.overload(element)
+    assert overload is not None
+    found = {}
+    for param in overload.function.scalars:
+        if param.name in scalars:
+            resolved = ir.resolve(param.type, element)
+            assert resolved is not None
+            found[param.name] = torch.tensor(scalars[param.name]).to(resolved.torch).item()
+    return found
+
+
+def wide(x: Tensor) -> Tensor:
+    """The same values at double precision."""
+    return x.to(WIDE.get(x.dtype, torch.float64))
+
+
+def expected(row: Row, functor: pymetal.Functor, operands: Sequence[Tensor], scalars: dict[str, Any]) -> Tensor:
+    """The value of torch's operator: at double precision wherever the result is not an integer."""
+    dtype = operands[0].dtype
+    result = result_dtype(functor, dtype)
+    if row.narrow or not (result.is_floating_point or result.is_complex):
+        return row.torch(*operands, **scalars)
+    return row.torch(*map(wide, operands), **scalars)
+
+
+def result_dtype(functor: pymetal.Functor, dtype: torch.dtype) -> torch.dtype:
+    """The dtype of a functor's result for operands of `dtype`."""
+    element = dtypes.from_torch(dtype)
+    assert element is not None
+    overload = functor.ir.overload(element)
+    assert overload is not None
+    resolved = ir.resolve(overload.function.result, element)
+    assert resolved is not None
+    return resolved.torch
+
+
+def inputs(row: Row, dtype: torch.dtype, arity: int, per_binade: int = 8) -> list[Tensor]:
+    """Random operands over the ranges of a row, of one length."""
+    found = [_operand(row, dtype, at, per_binade) for at in range(arity)]
+    size = max(map(len, found))
+    generator = torch.Generator().manual_seed(7)
+    return [x[torch.randint(0, len(x), (size,), generator=generator)] if arity > 1 else x for x in found]
+
+
+def _operand(row: Row, dtype: torch.dtype, at: int, per_binade: int) -> Tensor:
+    if row.degree and at == 1:
+        return torch.arange(0, 12).to(dtype)
+    if row.degree and not (dtype.is_floating_point or dtype is torch.bool):
+        return torch.arange(0 if dtype is torch.uint8 else -4, 5).to(dtype)
+    if dtype is torch.bool or not (dtype.is_floating_point or dtype.is_complex):
+        return torch.cat([grids.edges(dtype), grids.integers(dtype, 300, seed=at)])
+    low, high = (row.ranges[at] if at < len(row.ranges) and row.ranges[at] else None) or (None, None)
+    if dtype.is_complex:
+        part = ulp.real_dtype(dtype)
+        low, high = max(low or 1e-3, 1e-3), min(high or 50.0, 50.0)
+        parts = [grids.stratified(part, 40, low=low, high=high, seed=2 * at + i) for i in range(2)]
+        order = torch.randperm(len(parts[1]), generator=torch.Generator().manual_seed(at))
+        return torch.complex(parts[0].float(), parts[1][order].float()).to(dtype)
+    values = grids.stratified(dtype, per_binade, low=low, high=high, seed=at)
+    if low is None:
+        values = torch.cat([values, grids.stratified(dtype, 20 * per_binade, low=0.05, high=20, seed=at + 50)])
+    return values.abs() if at < len(row.positive) and row.positive[at] else values
+
+
+def measure(row: Row, functor: pymetal.Functor, operands: Sequence[Tensor], scalars: dict[str, Any]) -> Tensor:
+    """The errors of a call, element by element: in units in the last place, or 0 and infinity for integers."""
+    actual = functor(*operands, **scalars)
+    exact = expected(row, functor, operands, scalars)
+    assert actual.shape == exact.shape
+    if not (actual.is_floating_point() or actual.is_complex()):
+        assert actual.dtype == exact.dtype, (actual.dtype, exact.dtype)
+        return torch.where(actual == exact, 0.0, torch.inf)
+    return ulp.error(actual, exact, floor=row.floor)
