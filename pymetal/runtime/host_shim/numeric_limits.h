@@ -67,4 +67,19 @@ PYMETAL_FLOAT_LIMITS(bfloat, ushort, 8, 2, 128, 38, -125, -37, 0x7F7F, 0x0080, 0
 template <class T>
 struct numeric_limits<const T> : numeric_limits<T> {};
 
+// Of vectors: each component's own. c10's logaddexp reads `numeric_limits<float2>::infinity().x`; what Apple's header says
+// there is not documented.
+template <class T, int N>
+struct numeric_limits<vec<T, N>> {
+  using scalar = numeric_limits<T>;
+  static constexpr bool is_specialized = scalar::is_specialized;
+  static constexpr bool has_infinity = scalar::has_infinity;
+  static constexpr vec<T, N> max() { return vec<T, N>(scalar::max()); }
+  static constexpr vec<T, N> min() { return vec<T, N>(scalar::min()); }
+  static constexpr vec<T, N> lowest() { return vec<T, N>(scalar::lowest()); }
+  static constexpr vec<T, N> epsilon() { return vec<T, N>(scalar::epsilon()); }
+  static constexpr vec<T, N> infinity() { return vec<T, N>(scalar::infinity()); }
+  static constexpr vec<T, N> quiet_NaN() { return vec<T, N>(scalar::quiet_NaN()); }
+};
+
 }  // namespace metal
