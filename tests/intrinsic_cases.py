@@ -31,8 +31,6 @@ DECORATORS = {1: "unary", 2: "binary", 3: "ternary", 4: "ternary"}
 # Rows that a body reaches by the name of Python's math module alone.
 PYTHON = ("hypot", "expm1")
 ROWS = {name: op for name, op in TABLE.items() if name.startswith("metal.") or name in PYTHON}
-# The host device has no numeric_limits of vectors, which c10's complex logaddexp asks for infinity.
-REAL_ONLY = ("metal.c10.logaddexp",)
 
 
 def body(op: Op) -> str:
@@ -48,7 +46,7 @@ def kinds(op: Op) -> set[Kind]:
     """The kinds of operands that a row takes as they are, rows behind it included; of bool none is tested here."""
     found = set(op.kinds)
     found |= {Kind.SIGNED, Kind.UNSIGNED} if op.on_integer else set()
-    found |= {Kind.COMPLEX} if op.on_complex and op.name not in REAL_ONLY else set()
+    found |= {Kind.COMPLEX} if op.on_complex else set()
     return {Kind.FLOATING} if found == {Kind.BOOL} else found
 
 

@@ -10,7 +10,8 @@ from pymetal.arity import Arity
 from pymetal.codegen.metal import FunctorText
 from pymetal.codegen.registrations import Helper, definition, lines, registrations
 from pymetal.errors import CallError
-from pymetal.ir import Checked
+from pymetal.ir import Checked, Op
+from pymetal.ops import TABLE
 
 # Brings the launch kernels and REGISTER macros.
 _INDEXING = "c10/metal/indexing.h"
@@ -68,7 +69,14 @@ def _pieces(entries: Sequence[Entry]) -> dict[str, str]:
 
 def needs(checked: Checked) -> list[tuple[str, tuple[int, int]]]:
     """What a functor's text calls that not every supported torch release has, with the first that has it."""
-    return [(op.name, op.since) for op in sorted(ir.uses(checked), key=lambda op: op.name) if op.since > (2, 8)]
+    used = sorted(ir.uses(checked), key=lambda op: op.name)
+    return [(_written(op), op.since) for op in used if op.since > (2, 8)]
+
+
+def _written(op: Op) -> str:
+    """The name by which a body reaches a row, which may be one that stands in for another kind of operand."""
+    stands_for = (row for row in TABLE.values() if op in (row.on_bool, row.on_integer, row.on_complex))
+    return next(stands_for, op).name
 
 
 def required_release(entries: Iterable[Entry]) -> tuple[tuple[int, int], str]:
