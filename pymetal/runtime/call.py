@@ -126,7 +126,7 @@ class Caller:
                 raise CallError(
                     f"{self.name}: out= requires grad", hint="Pass out.detach(), or call under torch.no_grad()."
                 )
-            resize_output(self.name, result, plan.shape)
+            resize_output(self.name, result, plan.shape, plan.strides)
             temporary = not check_memory(self.name, result, [t for t in ready if isinstance(t, torch.Tensor)])
             temporary |= result.is_neg() or result.is_conj() or not is_stored(result.dtype)
             target = torch.empty_like(result, dtype=dtype) if temporary else result

@@ -12,6 +12,7 @@ import torch
 from pymetal.errors import CallError
 
 _MAX_WORK = 10_000  # of the exact test for shared elements, which is exponential in the worst case
+_MAX_COUNTED = 1 << 20  # elements of an output whose offsets are compared one by one
 
 
 def check_output(functor: str, out: object, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
@@ -32,8 +33,12 @@ def check_output(functor: str, out: object, dtype: torch.dtype, device: torch.de
     return out
 
 
-def resize_output(functor: str, out: torch.Tensor, shape: torch.Size) -> None:
-    """Gives `out` the shape of the result, as torch does: silently if it is empty, else with torch's warning."""
+def resize_output(functor: str, out: torch.Tensor, shape: torch.Size, strides: tuple[int, ...] | None = None) -> None:
+    """Gives `out` the shape of the result, as torch does: silently if it is empty, else with torch's warning.
+
+    Args:
+        strides: those of a new output, which a resized one gets, too; None if it is contiguous.
+    """
     if out.shape == shape:
         return
     if out.numel() != 0:
@@ -41,9 +46,11 @@ def resize_output(functor: str, out: torch.Tensor, shape: torch.Size) -> None:
             f"{functor}: an output with one or more elements was resized since it had shape {list(out.shape)}, which "
             f"does not match the required output shape {list(shape)}. torch deprecates this: resize it to zero "
             "elements first, out.resize_(0), or pass an out= of that shape.",
-            stacklevel=4,
+            stacklevel=5,
         )
     out.resize_(shape)
+    if strides is not None:
+        out.as_strided_(shape, strides)
 
 
 def check_memory(functor: str, out: torch.Tensor, tensors: Sequence[torch.Tensor]) -> bool:
@@ -77,14 +84,27 @@ def check_memory(functor: str, out: torch.Tensor, tensors: Sequence[torch.Tensor
 
 
 def has_internal_overlap(tensor: torch.Tensor) -> bool:
-    """True if two indices of `tensor` certainly or possibly name one element, which torch refuses to write to."""
-    extent = 1
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
-        if size > 1:
-            if stride < extent:
-                return True
-            extent = stride * size
-    return False
+    """True if two indices of `tensor` name one element. Like torch, it trusts what is too large to count."""
+    wide = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1)
+    if tensor.numel() == 0 or not wide:
+        return False
+    if wide[0][0] == 0:
+        return True
+    last = 0  # the offset of the last element
+    nested = True
+    for stride, size in wide:
+        nested = nested and stride > last
+        last += stride * (size - 1)
+    if nested:
+        return False
+    if tensor.numel() > last + 1:
+        return True
+    if tensor.numel() > _MAX_COUNTED:
+        return False
+    offsets = np.zeros(1, dtype=np.int64)
+    for stride, size in wide:
+        offsets = (offsets[:, None] + np.arange(size) * stride).ravel()
+    return len(np.unique(offsets)) < len(offsets)
 
 
 def shares_elements(out: torch.Tensor, tensor: torch.Tensor) -> bool | None:

@@ -17,6 +17,7 @@ import torch
 from pymetal.codegen.launch import Form, Role
 from pymetal.dtypes import DType, from_torch
 from pymetal.errors import CallError
+from pymetal.runtime.layout import Layout, contiguous_strides, expanded_strides, output_strides
 
 MAX_THREADS = 2**31  # of one launch: positions are counted in 32 bits
 Number: TypeAlias = bool | int | float | complex
@@ -42,6 +43,11 @@ class Operand:
     def is_number(self) -> bool:
         """True if its value is passed by itself, not in memory."""
         return self.dtype is None or self.item
+
+    @property
+    def layout(self) -> Layout:
+        """The shape and strides; those of a number are empty."""
+        return Layout(self.shape, self.strides)
 
 
 @dataclass(frozen=True)
@@ -159,31 +165,6 @@ def broadcast(functor: str, shapes: Sequence[tuple[int, ...]]) -> torch.Size:
         ) from error
 
 
-def output_strides(operands: Sequence[Operand], shape: torch.Size) -> tuple[int, ...]:
-    """The strides that TensorIterator gives a new output: those of the operands where they agree, or their order."""
-    from torch._prims_common import compute_elementwise_output_strides
-
-    tensors = [o for o in operands if not o.is_number]
-    probes = [torch.empty_strided(o.shape, o.strides, dtype=o.dtype, device="meta").expand(shape) for o in tensors]
-    return tuple(compute_elementwise_output_strides(*probes))
-
-
-def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a contiguous tensor."""
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))
-
-
-def expanded_strides(operand: Operand, shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an operand broadcast to `shape`: zero along the dimensions that it repeats."""
-    missing = len(shape) - len(operand.shape)
-    own = [0 if size == 1 else stride for size, stride in zip(operand.shape, operand.strides, strict=True)]
-    return (*(0,) * missing, *own)
-
-
 def coalesce(shape: Sequence[int], all_strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
     """Dimensions in the order of the first operand's memory, the fastest first, merged where every operand allows.
 
@@ -221,12 +202,12 @@ def make_plan(functor: str, operands: Sequence[Operand], out: Operand | None, do
     contiguous = contiguous_strides(shape)
     if out is not None:
         strides = out.strides
-    elif all(o.shape == shape and o.strides == contiguous for o in tensors):
+    elif all(o.shape == shape and o.strides == contiguous for o in operands):
         strides = contiguous
     else:
-        strides = output_strides(operands, shape)
+        strides = output_strides([o.layout for o in operands], tuple(shape))
     new_strides = None if strides == contiguous else strides
-    sizes, steps = coalesce(shape, [strides, *(expanded_strides(o, shape) for o in tensors)])
+    sizes, steps = coalesce(shape, [strides, *(expanded_strides(o.layout, shape) for o in tensors)])
     if shape.numel() == 0:
         sizes = []
     roles = _roles(operands, sizes, steps)
