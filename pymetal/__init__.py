@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pymetal.decorators import binary, ternary, unary
 from pymetal.dtypes import (
     Complex,
     ComplexOf,
@@ -50,7 +51,7 @@ from pymetal.errors import (
 )
 from pymetal.facts import is_bool, is_complex, is_floating, is_integral, is_signed
 from pymetal.files import emit
-from pymetal.functor import Functor, binary, ternary, unary
+from pymetal.functor import Functor
 from pymetal.helper import func
 from pymetal.intrinsics import metal, static_range
 

@@ -1,16 +1,16 @@
-"""`Functor`: a decorated function as users touch it, and the decorators that make one."""
+"""`Functor`: a decorated function as users touch it."""
 
 from __future__ import annotations
 
 import functools
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from pymetal import dtypes, ir
-from pymetal.arity import BINARY, TERNARY, UNARY, Arity
+from pymetal.arity import Arity
 from pymetal.codegen.library import Entry, metal_file
 from pymetal.codegen.metal import FunctorText, functor_text
 from pymetal.codegen.names import RESERVED, identifier
@@ -238,47 +238,6 @@ _SINGLE = {wide: single for single, wide in _DOUBLE.items()}
 def _serves(overload: ir.Overload, element: DType) -> bool:
     """True for the overload of `element`, or, for a double, of any dtype of its kind."""
     return element in overload.domain or any(d.kind is element.kind for d in overload.domain)
-
-
-Decorated = Callable[..., Any]
-
-
-def _decorator(arity: Arity) -> Any:
-    @overload
-    def decorate(function: Decorated, /) -> Functor: ...
-    @overload
-    def decorate(
-        *, promotion: str = ..., dtypes: object = ..., opmath: bool = ...
-    ) -> Callable[[Decorated], Functor]: ...
-
-    def decorate(
-        function: Decorated | None = None, /, *, promotion: str = "default", dtypes: object = None, opmath: bool = False
-    ) -> Functor | Callable[[Decorated], Functor]:
-        def make(f: Decorated) -> Functor:
-            return Functor(f, arity, promotion, dtypes, opmath)
-
-        return make if function is None else make(function)
-
-    decorate.__name__ = decorate.__qualname__ = arity.name
-    decorate.__doc__ = f"""Makes a {arity.name} functor of a function with {arity.inputs} annotated tensor parameter(s).
-
-    Used bare, or with keywords:
-
-    Args:
-        promotion: torch's promotion kind: "default", "int_to_float", "always_bool", "complex_to_float", "bool_to_long",
-            "no_opmath".
-        dtypes: the registered element types: torch dtypes, or "floating", "integral", "bool", "complex", or several.
-        opmath: compute half and bfloat at float precision, rounding once.
-
-    Raises:
-        PyMetalError: the function cannot become Metal; the message shows the place and the way out.
-    """
-    return decorate
-
-
-unary = _decorator(UNARY)
-binary = _decorator(BINARY)
-ternary = _decorator(TERNARY)
 
 
 def metal_text(functors: Iterable[Functor]) -> str:

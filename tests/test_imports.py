@@ -37,7 +37,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("runtime.jit",),
     ("runtime.call",),
     ("functor", "helper"),
-    ("files", "torch_op"),
+    ("files", "torch_op", "decorators"),
     ("cli",),
     ("", "__main__"),  # the package's own __init__
 )

@@ -1,0 +1,64 @@
+"""The decorators that make functors: `unary`, `binary`, `ternary`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, overload
+
+from pymetal.arity import BINARY, TERNARY, UNARY, Arity
+from pymetal.functor import Functor
+
+Decorated = Callable[..., Any]
+
+
+class Decorator:
+    """Makes a functor of a function with one annotated parameter for each tensor, bare or with keywords.
+
+    ::
+
+        @pymetal.binary(promotion="int_to_float")
+        def atan2(a: T, b: T) -> T:
+            return metal.precise.atan2(a, b)
+    """
+
+    def __init__(self, arity: Arity) -> None:
+        self._arity = arity
+        self.__name__ = arity.name
+
+    @overload
+    def __call__(self, function: Decorated, /) -> Functor: ...
+
+    @overload
+    def __call__(
+        self, *, promotion: str = ..., dtypes: object = ..., opmath: bool = ...
+    ) -> Callable[[Decorated], Functor]: ...
+
+    def __call__(
+        self, function: Decorated | None = None, /, *, promotion: str = "default", dtypes: object = None,
+        opmath: bool = False,
+    ) -> Functor | Callable[[Decorated], Functor]:  # fmt: skip
+        """The functor of `function`, or, without one, a decorator.
+
+        Args:
+            promotion: torch's promotion kind: "default", "int_to_float", "always_bool", "complex_to_float",
+                "bool_to_long", "no_opmath".
+            dtypes: the registered element types: torch dtypes, or "floating", "integral", "bool", "complex", or
+                several of these.
+            opmath: compute half and bfloat at float precision, rounding once.
+
+        Raises:
+            PyMetalError: the function cannot become Metal; the message shows the place and the way out.
+        """
+
+        def make(f: Decorated) -> Functor:
+            return Functor(f, self._arity, promotion, dtypes, opmath)
+
+        return make if function is None else make(function)
+
+    def __repr__(self) -> str:
+        return f"<pymetal.{self._arity.name}>"
+
+
+unary = Decorator(UNARY)
+binary = Decorator(BINARY)
+ternary = Decorator(TERNARY)
