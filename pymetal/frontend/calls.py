@@ -56,7 +56,7 @@ def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         return handler(x, node, env)
     fact = getattr(callee, "__pymetal_fact__", None)
     if fact is not None:
-        return _fact(x, node, fact)
+        return _fact(x, node, env, fact)
     target = type_of_object(callee)
     if target is not None:
         return _cast_call(x, node, env, target)
@@ -125,11 +125,12 @@ def cast(x: ExpressionContext, value: Expr, target: Type, span: Span) -> Expr:
 # --- compile-time answers --------------------------------------------------------------------------------------------
 
 
-def _fact(x: ExpressionContext, node: ast.Call, fact: Callable[[Kind], bool]) -> Expr:
+def _fact(x: ExpressionContext, node: ast.Call, env: Env, fact: Callable[[Kind], bool]) -> Expr:
     """`pymetal.is_integral(T)` and its kin: known for the group of dtypes at hand."""
     count(x, node, 1)
     argument = node.args[0]
-    value: Any = static_value(x.source, argument) if is_dotted(argument) else None
+    is_outer = is_dotted(argument) and root(argument) not in env and root(argument) not in x.local_names
+    value: Any = static_value(x.source, argument) if is_outer else None
     if not isinstance(value, TypeVariable):
         raise refusal("annotation", x.source.span(argument), found=ast.unparse(argument), near="")
     answers = {fact(d.kind) for d in x.typing.domain}

@@ -19,9 +19,7 @@ _MAX_UNROLL = 1024
 def lower_exit(x: StatementContext, stmt: ast.Break | ast.Continue, out: list[Stmt], env: Env) -> tuple[Env, bool]:
     """`break` and `continue`."""
     what = "`break`" if isinstance(stmt, ast.Break) else "`continue`"
-    if not x.loops:
-        raise refusal("outside-loop", x.source.span(stmt), what=what)
-    loop = x.loops[-1]
+    loop = x.loops[-1]  # Python itself refuses them outside a loop
     if loop.static:
         raise refusal("static-loop", x.source.span(stmt), what=what)
     if isinstance(stmt, ast.Break):

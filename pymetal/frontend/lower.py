@@ -14,7 +14,7 @@ from pymetal.frontend.context import Binding, Block, Env, Loop
 from pymetal.frontend.expressions import Expressions
 from pymetal.frontend.liveness import NONE, Live, assigned, liveness
 from pymetal.frontend.names import is_dotted, static_value
-from pymetal.frontend.refusals import construct, refusal
+from pymetal.frontend.refusals import construct, is_refused, refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
@@ -56,6 +56,7 @@ class Lowering:
         """Lowers until the types of the variables no longer change."""
         if not self.statements:
             raise refusal("empty-body", self.source.span(self.source.node), functor=self.source.node.name)
+        self._check_constructs()
         for _ in range(_MAX_PASSES):
             self.variables.start_pass()
             self.loops: list[Loop] = []
@@ -66,6 +67,18 @@ class Lowering:
             if not self.variables.changed:
                 return function
         raise AssertionError("the types of variables do not settle")  # joins only go up a finite ladder
+
+    def _check_constructs(self) -> None:
+        """Refuses what no functor has, also where it would be compiled away."""
+        for parameter in getattr(self.source.node, "type_params", []):
+            way = "Annotate with pymetal.T, or Floating, Integral and their kin."
+            raise refusal("statement", self.source.span(parameter), what="a type parameter", way=way)
+        for stmt in self.statements:
+            for node in ast.walk(stmt):
+                if is_refused(node):
+                    what, way = construct(node)
+                    slug = "statement" if isinstance(node, ast.stmt) else "expression"
+                    raise refusal(slug, self.source.span(node), what=what, way=way)
 
     def _function(self) -> Function:
         element, convert = self.expressions.element, self.expressions.arithmetic.convert

@@ -46,7 +46,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "annotation": Refusal(
         6, "{found} is not a type that pymetal knows{near}",
-        "Allowed: T, Floating, Integral, Signed, Unsigned, Complex, bool, float, pymetal dtypes, ComplexOf[T], "
+        "Allowed: T, Real, Floating, Integral, Signed, Unsigned, Complex, bool, float, pymetal dtypes, ComplexOf[T], "
         "RealOf[T], OpMath[T].",
     ),
     "mixed-elements": _type(
@@ -114,7 +114,6 @@ REFUSALS: dict[str, Refusal] = {
     "operator": Refusal(34, "operator `{symbol}` cannot become Metal", "{way}"),
     "complex-to-real": _type(35, "a complex number is not made {type}", "Take a part of it: z.real, z.imag or abs(z)."),
     "empty-body": Refusal(36, "{functor} has no body", "Return a value."),
-    "nested-function": Refusal(37, "a function cannot be defined inside a functor", "Define it outside."),
     "recursion": Refusal(38, "{name!r} calls itself, and Metal has no recursion", "Write a loop."),
     "python-error": _type(39, "{op} of these numbers: {error}", "Change the numbers."),
     "table": Refusal(
@@ -136,7 +135,6 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "loop": Refusal(45, "{what} cannot become Metal", "{way}"),
     "range-type": _type(46, "range() counts integers, and this is {type}", "Convert it, or count differently."),
-    "outside-loop": Refusal(47, "{what} outside a loop", "Remove it, or return."),
     "assertion": _type(48, "assertion fails{at}: {text}", "{way}"),
     "unpack": _type(49, "{wanted} names take {found} value(s)", "Write as many names as values."),
     "overlap": _type(
@@ -152,6 +150,13 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "static-loop": _type(52, "{what} in a loop that static_range unrolls", "Use range(), or an `if`."),
 }  # fmt: skip
+
+
+def _newer(name: str) -> list[type[ast.AST]]:
+    """A class of `ast` that this Python may not have yet."""
+    found = getattr(ast, name, None)
+    return [] if found is None else [found]
+
 
 _COLLECTION = "A functor computes with numbers. Name each of them."
 _NO_EFFECT = "A functor computes one value from its arguments and has no other effect."
@@ -189,6 +194,9 @@ CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Subscript: ("subscription", "A functor sees one element of each tensor, as a number."),
     ast.Try: ("`try`", "Nothing can be raised in a functor. Test the values instead."),
     ast.Tuple: ("a tuple", _COLLECTION),
+    # From Python 3.11 and 3.12 on.
+    **dict.fromkeys(_newer("TryStar"), ("`except*`", "Nothing can be raised in a functor.")),
+    **dict.fromkeys(_newer("TypeAlias"), ("a type alias", "Name types outside the functor.")),
     ast.With: ("a `with` block", _NO_EFFECT),
     ast.Yield: ("`yield`", "Use `return`."),
     ast.YieldFrom: ("`yield from`", "Use `return`."),
@@ -208,6 +216,18 @@ def refusal(slug: str, span: Span | None, **fields: object) -> PyMetalError:
     row = REFUSALS[slug]
     message = f"{row.code}: {row.message.format(**fields)}"
     return row.error(message, span, row.hint.format(**fields) or None)
+
+
+# Refused wherever they stand, in a branch that is compiled away as well: what is handled, or refused with words that
+# fit the place, is missing here.
+_NOWHERE = frozenset(CONSTRUCTS) - {
+    ast.Attribute, ast.FormattedValue, ast.List, ast.Slice, ast.Starred, ast.Subscript, ast.Tuple,
+}  # fmt: skip
+
+
+def is_refused(node: ast.AST) -> bool:
+    """True for a construct that no functor has, wherever it stands."""
+    return any(class_ in _NOWHERE for class_ in type(node).__mro__)
 
 
 def construct(node: ast.AST) -> tuple[str, str]:

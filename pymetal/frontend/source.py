@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pymetal.errors import SourceError, Span
+from pymetal.frontend.refusals import construct, refusal
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def read_source(function: object) -> Source:
     """The `Source` of a Python function.
 
     Raises:
-        SourceError: `function` is not a plain `def` whose text can be found; the message says what to write instead.
+        SourceError: `function` is not a `def` whose text can be found; the message says what to write instead.
+        FunctorSyntaxError: it is an `async def`.
     """
     if not isinstance(function, types.FunctionType):
         raise SourceError(
@@ -57,8 +59,6 @@ def read_source(function: object) -> Source:
             "a lambda cannot be a functor: it has no name to give the kernel and no place for annotations",
             hint="Write it as a `def` in a file.",
         )
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-        raise SourceError(f"{name} is a coroutine or generator; a functor is a plain `def` that returns one value")
     try:
         lines, start = inspect.getsourcelines(function)
     except (OSError, TypeError, SyntaxError, IndentationError) as error:
@@ -69,7 +69,8 @@ def read_source(function: object) -> Source:
         ) from error
     file = inspect.getsourcefile(function) or function.__code__.co_filename
     tree, shift = _parse(lines, name)
-    definition = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    definition = next((n for n in ast.walk(tree) if isinstance(n, kinds) and n.name == name), None)
     if definition is None:
         raise SourceError(
             f"the text found for {name} at {file}:{start} holds no `def {name}`",
@@ -78,7 +79,13 @@ def read_source(function: object) -> Source:
     if shift:
         lines = ["if True:\n", *lines]
     names, known = _scope(function)
-    return Source(definition, file, start - shift, tuple(line.rstrip("\r\n") for line in lines), names, known)
+    stripped = tuple(line.rstrip("\r\n") for line in lines)
+    plain = definition if isinstance(definition, ast.FunctionDef) else ast.FunctionDef()
+    source = Source(plain, file, start - shift, stripped, names, known)
+    if plain is not definition:
+        what, way = construct(definition)
+        raise refusal("statement", source.span(definition), what=what, way=way)
+    return source
 
 
 def _parse(lines: list[str], name: str) -> tuple[ast.Module, int]:
