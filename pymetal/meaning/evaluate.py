@@ -46,20 +46,26 @@ _WIDE = {
 
 
 def evaluate(
-    function: Function, element: DType, tensors: Sequence[torch.Tensor], scalars: Mapping[str, Scalar]
+    function: Function,
+    element: DType,
+    tensors: Sequence[torch.Tensor],
+    scalars: Mapping[str, Scalar],
+    *,
+    wide: bool = False,
 ) -> torch.Tensor:
     """The value of `function` at `element`.
 
     Args:
         function: the body, typed for a group of dtypes that `element` belongs to (float64 to that of the floats).
         element: the element type.
-        tensors: the operands, of dtype `element` and one shape.
+        tensors: the operands, of dtype `element` and one shape; of double precision if `wide`, but for integers.
         scalars: a number for each scalar parameter.
+        wide: compute every float of the body in double precision, also where `element` is another type.
 
     Returns:
         A new tensor of the operands' shape.
     """
-    evaluation = _Evaluation(element, tensors[0].shape, tensors[0].device)
+    evaluation = _Evaluation(element, tensors[0].shape, tensors[0].device, wide)
     numbers = [evaluation.constant(scalars[p.name], p.type) for p in function.scalars]
     return evaluation.call(function, [*tensors, *numbers]).clone()
 
@@ -73,11 +79,11 @@ class _Loop:
 
 
 class _Evaluation:
-    def __init__(self, element: DType, shape: torch.Size, device: torch.device) -> None:
+    def __init__(self, element: DType, shape: torch.Size, device: torch.device, wide: bool = False) -> None:
         self.element = element
         self.shape = shape
         self.device = device
-        self.widen = element in (dtypes.float64, dtypes.complex128)
+        self.widen = wide or element in (dtypes.float64, dtypes.complex128)
         self.values: dict[str, torch.Tensor] = {}
         self.result: torch.Tensor | None = None
         self.loops: list[_Loop] = []
@@ -207,11 +213,10 @@ class _Evaluation:
     def _invoke(self, call: Invoke) -> torch.Tensor:
         element = ir.resolve(call.bound, self.element)
         assert element is not None
-        element = _WIDE.get(element, element) if self.widen else element
         overload = call.callee.overload(element) or next(
             o for o in call.callee.overloads if any(d.kind is element.kind for d in o.domain)
         )
-        inner = _Evaluation(element, self.shape, self.device)
+        inner = _Evaluation(element, self.shape, self.device, self.widen)
         return inner.call(overload.function, [self.expr(a) for a in call.args])
 
 
