@@ -91,10 +91,6 @@ WHOLE_SOURCES = {
         ["program_source:5", "fact: Metal has no recursion"],
     ),
     "global variable": (HEAD + "float g = 1;\n", ["program_source:4", "'g' must be in the constant address space"]),
-    "function constant": (
-        HEAD + "constant int n [[function_constant(0)]];\n",
-        ["program_source:4", "function_constant: compile_shader has no way to set"],
-    ),
     "texture": (
         HEAD + "kernel void f(texture2d<float> t [[texture(0)]], uint i [[thread_position_in_grid]]) { }",
         ["texture2d: the host device has no textures"],

@@ -24,6 +24,7 @@ import torch
 from pymetal.errors import MetalSyntaxError, ToolchainError
 from pymetal.runtime.cache import Cache, default_cache
 from pymetal.runtime.diagnostics import SHIM, SOURCE_NAME, compile_error
+from pymetal.runtime.function_constants import Value, bind_function_constants
 from pymetal.runtime.lint import lint
 from pymetal.runtime.toolchain import Compiler, describe, find_compiler
 from pymetal.runtime.translate import Program, translate
@@ -114,6 +115,7 @@ class Source:
     text: str
     numerics: str
     include_dirs: tuple[str, ...]
+    constants: tuple[tuple[int, Value], ...] = ()  # values of function constants, by index
 
     def preprocess(self, compiler: Compiler) -> str:
         if not self.text.isascii():
@@ -164,7 +166,8 @@ class Build:
         self.cache = cache or default_cache()
         self.compiler = find_compiler()
         self.key = self.cache.key(
-            FORMAT, source.text, source.numerics, *source.include_dirs, describe(self.compiler), _shim_hash(),
+            FORMAT, source.text, source.numerics, repr(source.constants), *source.include_dirs,
+            describe(self.compiler), _shim_hash(),
             _processor(), *_language_flags(source.numerics), *_code_flags(source.numerics),
         )  # fmt: skip
         self._program: Program | None = None
@@ -185,6 +188,7 @@ class Build:
 
     def _read(self) -> tuple[str, list[list[Any]]]:
         preprocessed = self.source.preprocess(self.compiler)
+        preprocessed = bind_function_constants(preprocessed, dict(self.source.constants))
         lint(preprocessed)
         return preprocessed, _dependencies(preprocessed)
 

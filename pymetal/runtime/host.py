@@ -249,19 +249,26 @@ _guard = threading.Lock()
 
 
 def compile_shader(
-    source: str, *, numerics: str | None = None, include_dirs: Sequence[str] | None = None
+    source: str,
+    *,
+    numerics: str | None = None,
+    include_dirs: Sequence[str] | None = None,
+    function_constants: Mapping[int, bool | int | float] | None = None,
 ) -> ShaderLibrary:
     """Compile Metal source for CPU tensors.
 
     ``numerics`` is ``"apple"`` or ``"ieee"`` (see `pymetal.runtime.numerics`); ``include_dirs`` replaces the installed
-    torch's include folder as the place of ``c10/metal``. Raises MetalSyntaxError (a SyntaxError) for wrong source,
+    torch's include folder as the place of ``c10/metal``; ``function_constants`` gives values by index, which torch's
+    function cannot: a constant without one is not defined. Raises MetalSyntaxError (a SyntaxError) for wrong source,
     ToolchainError without a compiler.
     """
     if not isinstance(source, str):
         raise CallError(f"source has to be a str, not {type(source).__name__}")
     folders = default_include_dirs() if include_dirs is None else tuple(str(folder) for folder in include_dirs)
-    wanted = Source(source, check(numerics) if numerics is not None else current(), folders)
-    token = (wanted.text, wanted.numerics, wanted.include_dirs)
+    mode = check(numerics) if numerics is not None else current()
+    constants = tuple(sorted((function_constants or {}).items()))
+    wanted = Source(source, mode, folders, constants)
+    token = (wanted.text, wanted.numerics, wanted.include_dirs, repr(constants))
     with _guard:
         lock = _building.setdefault(token, threading.Lock())
     try:

@@ -41,7 +41,6 @@ _WORDS = {
     "threadgroup_barrier": "the host device has no barriers",
     "simdgroup_barrier": "the host device has no barriers",
     "sampler": "the host device has no samplers",
-    "function_constant": "compile_shader has no way to set a function constant",
 }
 _PATTERNS = (
     (re.compile(r"\bif\s+constexpr\b"), "if constexpr", "not before Metal 4"),
