@@ -154,9 +154,10 @@ def silu(x: T) -> T:
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
 def silu_backward(grad: T, x: T) -> T:
-    """The gradient of silu."""
-    gate = logistic(x)
-    return grad * gate * (1 + x * (1 - gate))
+    """The gradient of silu; beyond 100 it is 0 or 1, also at infinities."""
+    bounded = min(max(x, -100), 100)
+    gate = logistic(bounded)
+    return grad * (gate * (1 + bounded * logistic(-bounded)))
 
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
@@ -173,9 +174,10 @@ def mish(x: T) -> T:
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
 def mish_backward(grad: T, x: T) -> T:
-    """The gradient of mish."""
-    gate = tanh_of_log_one_plus_exp(x)
-    return grad * (gate + x * logistic(x) * (1 - gate * gate))
+    """The gradient of mish; beyond 100 it is 0 or 1, also at infinities."""
+    bounded = min(max(x, -100), 100)
+    gate = tanh_of_log_one_plus_exp(bounded)
+    return grad * (gate + bounded * logistic(bounded) * ((1 - gate) * (1 + gate)))
 
 
 @pymetal.unary(dtypes=FLOATING, opmath=True)
@@ -186,8 +188,9 @@ def gelu(x: T) -> T:
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
 def gelu_backward(grad: T, x: T) -> T:
-    """The gradient of gelu."""
-    return grad * (normal_cdf(x) + x * normal_pdf(x))
+    """The gradient of gelu; beyond 20 it is 0 or 1, also at infinities."""
+    bounded = min(max(x, -20), 20)
+    return grad * (normal_cdf(bounded) + bounded * normal_pdf(bounded))
 
 
 @pymetal.unary(dtypes=FLOATING, opmath=True)
@@ -198,10 +201,11 @@ def gelu_tanh(x: T) -> T:
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
 def gelu_tanh_backward(grad: T, x: T) -> T:
-    """The gradient of gelu_tanh."""
-    gate = logistic(2 * TANH_SCALE * (x + CUBIC * x**3))
-    slope = 2 * TANH_SCALE * (1 + 3 * CUBIC * x**2)
-    return grad * gate * (1 + x * slope * (1 - gate))
+    """The gradient of gelu_tanh; beyond 20 it is 0 or 1, also at infinities."""
+    bounded = min(max(x, -20), 20)
+    turn = 2 * TANH_SCALE * (bounded + CUBIC * bounded**3)
+    slope = 2 * TANH_SCALE * (1 + 3 * CUBIC * bounded**2)
+    return grad * (logistic(turn) * (1 + bounded * slope * logistic(-turn)))
 
 
 # --- gradients from results ------------------------------------------------------------------------------------------

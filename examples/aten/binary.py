@@ -258,7 +258,8 @@ def make_complex(real: T, imag: T) -> ComplexOf[T]:
 def polar(length: T, angle: T) -> ComplexOf[T]:
     """The complex number of this length and angle."""
     size = float(length)
-    return ComplexOf[T](complex(size * math.cos(angle), size * math.sin(angle)))
+    turn = float(angle)
+    return ComplexOf[T](complex(size * math.cos(turn), size * math.sin(turn)))
 
 
 @pymetal.binary

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import mpmath
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -26,6 +27,7 @@ aten: Any = torch.ops.aten
 # (least, largest) magnitude of an operand; None for the whole range of the dtype.
 Range = tuple[float, float] | None
 MIDDLE = (1e-3, 1e3)
+NEAR_ONE = (0.5, 2.0)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Row:
     ranges: tuple[Range, ...] = ()  # of the operands; missing ones are the whole range
     scalars: dict[str, Any] = field(default_factory=dict)
     degree: bool = False  # the second operand is a small integer, a degree
+    complex_range: Range = (1e-3, 50.0)  # of the parts of complex operands
     narrow: bool = False  # torch's operator is called with the dtype of the operands: the meaning depends on it
     positive: tuple[bool, ...] = ()  # operands whose sign is dropped
 
@@ -94,11 +97,57 @@ def _relu(x: Tensor) -> Tensor:
 
 
 def _silu(x: Tensor) -> Tensor:
-    return functional.silu(x) if x.is_floating_point() else functional.silu(x.float()).to(x.dtype)
+    """torch has floats only. Of integers the float is rounded towards zero, and saturates."""
+    if x.is_floating_point():
+        return functional.silu(x)
+    value = functional.silu(x.float()).double()
+    if x.dtype is torch.bool:
+        return value != 0
+    info = torch.iinfo(x.dtype)
+    return value.clamp(info.min, info.max).to(x.dtype)
+
+
+def _round_decimals(x: Tensor, decimals: int) -> Tensor:
+    """In float, as the product with the power of ten rounds. It may be infinite, where torch's result is too."""
+    single = x.float()
+    value = torch.round(single, decimals=decimals)
+    return torch.where(value.isinf(), single, value).double()
 
 
 def _polar(length: Tensor, angle: Tensor) -> Tensor:
     return torch.polar(length, angle)
+
+
+def _normal(x: Tensor) -> Tensor:
+    return 0.5 * torch.erfc(-x * math.sqrt(0.5))
+
+
+def _gelu(x: Tensor) -> Tensor:
+    """torch's own, 1 + erf, has no digits left at double precision from -8 on."""
+    return x * _normal(x)
+
+
+def _gelu_tanh(x: Tensor) -> Tensor:
+    return x * torch.sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+
+
+def _sinc(x: Tensor) -> Tensor:
+    """torch's own takes the sine of the rounded pi x, which is not zero where x is an integer."""
+    if x.is_complex():
+        return torch.sinc(x)
+    turn = torch.fmod(x, 2)
+    sine = torch.where(turn == turn.round(), 0.0, torch.sin(math.pi * turn))
+    return torch.where(x == 0, 1.0, sine / (math.pi * x))
+
+
+def _with_poles(x: Tensor, value: Tensor, pole: float = math.inf) -> Tensor:
+    """torch has large finite numbers at the negative integers."""
+    return torch.where((x <= 0) & (x == x.floor()), pole, value)
+
+
+def _airy_ai(x: Tensor) -> Tensor:
+    """torch's own loses its digits where the argument is large and negative."""
+    return exact.on_reals(mpmath.airyai, x, digits=30)
 
 
 def _pow_scalar(x: Tensor, *, exponent: Any) -> Tensor:
@@ -111,12 +160,12 @@ CATALOGUE: dict[str, Row] = {
     # sums, products, quotients
     "add": Row(torch.add),
     "sub": Row(torch.sub),
-    "add_alpha": Row(torch.add, scalars={"alpha": 3}),
+    "add_alpha": Row(torch.add, scalars={"alpha": 3}, floor=4.0, complex_range=(0.5, 4.0)),
     "mul": Row(torch.mul),
     "lerp_alpha": Row(lambda a, b, weight: _lerp_integer(a, b, weight), scalars={"weight": 1}),
-    "lerp": Row(_lerp_integer, ranges=(MIDDLE, MIDDLE, MIDDLE)),
-    "addcmul": Row(torch.addcmul, scalars={"value": 2}, ranges=(MIDDLE, MIDDLE, MIDDLE)),
-    "addcdiv": Row(torch.addcdiv, scalars={"value": 2}, ranges=(MIDDLE, MIDDLE, MIDDLE)),
+    "lerp": Row(_lerp_integer, ranges=((0.5, 4.0),) * 3, floor=4.0, complex_range=(0.5, 4.0)),
+    "addcmul": Row(torch.addcmul, ranges=((0.5, 4.0),) * 3, floor=4.0, complex_range=(0.5, 4.0), scalars={"value": 2}),
+    "addcdiv": Row(torch.addcdiv, ranges=((0.5, 4.0),) * 3, floor=4.0, complex_range=(0.5, 4.0), scalars={"value": 2}),
     "div_true": Row(torch.true_divide),
     "div_floor": Row(_on_integers(lambda a, b: torch.div(a, b, rounding_mode="floor"), _div_floor)),
     "div_trunc": Row(_on_integers(lambda a, b: torch.trunc(a / b), _div_trunc), narrow=True),
@@ -136,8 +185,8 @@ CATALOGUE: dict[str, Row] = {
     "hypot": Row(torch.hypot),
     "make_complex": Row(torch.complex),
     "polar": Row(_polar),
-    "pow": Row(_on_bool(torch.pow, lambda a, b: a | ~b)),
-    "pow_scalar": Row(_pow_scalar, scalars={"exponent": 3}),
+    "pow": Row(_on_bool(torch.pow, lambda a, b: a | ~b), complex_range=(0.1, 4.0)),
+    "pow_scalar": Row(_pow_scalar, complex_range=(0.1, 4.0), scalars={"exponent": 3}),
     "nextafter": Row(torch.nextafter, narrow=True),
     # bits
     "bitwise_and": Row(torch.bitwise_and),
@@ -152,11 +201,11 @@ CATALOGUE: dict[str, Row] = {
         for name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not")
     },
     # special functions of two
-    "zeta": Row(SPECIAL.zeta, ranges=((1.01, 40.0), (0.1, 1000.0)), positive=(True, True)),
-    "igamma": Row(torch.igamma, ranges=((0.05, 60.0), (0.05, 100.0)), positive=(True, True)),
-    "igammac": Row(torch.igammac, ranges=((0.05, 60.0), (0.05, 100.0)), positive=(True, True)),
-    "logaddexp": Row(torch.logaddexp),
-    "logaddexp2": Row(torch.logaddexp2),
+    "zeta": Row(SPECIAL.zeta, ranges=((1.01, 20.0), (0.1, 100.0)), positive=(True, True)),
+    "igamma": Row(torch.igamma, ranges=((0.05, 60.0), (0.05, 100.0)), positive=(True, True), floor=1e-3),
+    "igammac": Row(torch.igammac, ranges=((0.05, 60.0), (0.05, 100.0)), positive=(True, True), floor=1e-3),
+    "logaddexp": Row(torch.logaddexp, floor=1.0),
+    "logaddexp2": Row(torch.logaddexp2, floor=1.0),
     "xlogy": Row(torch.xlogy, positive=(False, True)),
     "xlog1py": Row(SPECIAL.xlog1py, positive=(False, True)),
     "chebyshev_polynomial_t": _polynomial(SPECIAL.chebyshev_polynomial_t, 64),
@@ -204,18 +253,20 @@ CATALOGUE: dict[str, Row] = {
         )
     },
     "sqr": Row(torch.square),
-    "round_decimals": Row(torch.round, scalars={"decimals": 2}),
+    "round_decimals": Row(_round_decimals, scalars={"decimals": 2}),
     "nan_to_num": Row(torch.nan_to_num, scalars={"nan": 1.5, "posinf": 100.0, "neginf": -200.0}),
     # special functions of one
     "erf": Row(torch.erf),
     "erfc": Row(torch.erfc),
     "erfcx": Row(SPECIAL.erfcx),
     "erfinv": Row(torch.erfinv, ranges=((1e-30, 1.0),)),
-    "lgamma": Row(torch.lgamma),
-    "digamma": Row(torch.digamma),
-    "trigamma": Row(lambda x: torch.polygamma(1, x)),
-    "polygamma": Row(lambda x, n: torch.polygamma(n, x), scalars={"n": 2}, ranges=((0.1, 100.0),)),
-    "sinc": Row(torch.sinc),
+    "lgamma": Row(torch.lgamma, floor=1.0),
+    "digamma": Row(lambda x: torch.digamma(x), floor=1.0),
+    "trigamma": Row(lambda x: _with_poles(x, torch.polygamma(1, x)), floor=1.0),
+    "polygamma": Row(
+        lambda x, n: _with_poles(x, torch.polygamma(n, x)), scalars={"n": 2}, floor=1.0, ranges=((0.1, 100.0),)
+    ),
+    "sinc": Row(_sinc, 4, complex_range=(1e-3, 20.0)),
     # activation functions
     "hardshrink": Row(lambda x, lambd: aten.hardshrink(x, lambd), scalars={"lambd": 0.5}),
     "softshrink": Row(lambda x, lambd: aten.softshrink(x, lambd), scalars={"lambd": 0.5}),
@@ -234,6 +285,7 @@ CATALOGUE: dict[str, Row] = {
         lambda g, y, alpha, scale, input_scale, is_result: aten.elu_backward(
             g, alpha, scale, input_scale, is_result, y
         ),
+        ranges=(NEAR_ONE, (1e-3, 64.0)),
         scalars={"alpha": 1.5, "scale": 2.0, "input_scale": 0.5, "is_result": False},
     ),
     "softplus": Row(
@@ -241,24 +293,50 @@ CATALOGUE: dict[str, Row] = {
     ),
     "softplus_backward": Row(
         lambda g, x, beta, threshold: aten.softplus_backward(g, x, beta, threshold),
+        ranges=(NEAR_ONE, (1e-3, 40.0)),
         scalars={"beta": 2.0, "threshold": 20.0},
     ),
     "log_sigmoid_forward": Row(functional.logsigmoid),
-    "log_sigmoid_backward": Row(lambda g, x: aten.log_sigmoid_backward(g, x, torch.empty(0, dtype=x.dtype))),
+    "log_sigmoid_backward": Row(
+        lambda g, x: aten.log_sigmoid_backward(g, x, torch.exp(-x.abs())), 4, ranges=(NEAR_ONE, (1e-3, 64.0))
+    ),
     "hardsigmoid": Row(functional.hardsigmoid),
     "hardsigmoid_backward": Row(lambda g, x: aten.hardsigmoid_backward(g, x)),
     "hardswish": Row(functional.hardswish),
     "hardswish_backward": Row(lambda g, x: aten.hardswish_backward(g, x)),
-    "silu": Row(_silu),
-    "silu_backward": Row(lambda g, x: aten.silu_backward(g, x)),
-    "glu": Row(lambda a, b: a * torch.sigmoid(b)),
-    "mish": Row(functional.mish),
-    "mish_backward": Row(lambda g, x: aten.mish_backward(g, x)),
-    "gelu": Row(functional.gelu),
-    "gelu_backward": Row(lambda g, x: aten.gelu_backward(g, x)),
-    "gelu_tanh": Row(lambda x: functional.gelu(x, approximate="tanh")),
-    "gelu_tanh_backward": Row(lambda g, x: aten.gelu_backward(g, x, approximate="tanh")),
+    "silu": Row(_silu, 4, ranges=((1e-3, 64.0),)),
+    "silu_backward": Row(lambda g, x: aten.silu_backward(g, x), 4, floor=0.25, ranges=(NEAR_ONE, (1e-3, 64.0))),
+    "glu": Row(lambda a, b: a * torch.sigmoid(b), 4, ranges=(None, (1e-3, 64.0))),
+    "mish": Row(functional.mish, 4, ranges=((1e-3, 64.0),)),
+    "mish_backward": Row(lambda g, x: aten.mish_backward(g, x), 4, floor=0.25, ranges=(NEAR_ONE, (1e-3, 64.0))),
+    "gelu": Row(_gelu, 4, ranges=((1e-3, 8.0),)),
+    "gelu_backward": Row(
+        lambda g, x: g * (_normal(x) + x * torch.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)),
+        4,
+        floor=0.25,
+        ranges=(NEAR_ONE, (1e-3, 8.0)),
+    ),
+    "gelu_tanh": Row(_gelu_tanh, 4, ranges=((1e-3, 8.0),)),
+    "gelu_tanh_backward": Row(
+        lambda g, x: aten.gelu_backward(g, x, approximate="tanh"), 4, floor=0.25, ranges=(NEAR_ONE, (1e-3, 8.0))
+    ),
     "sigmoid_backward": Row(lambda g, y: aten.sigmoid_backward(g, y)),
     "tanh_backward": Row(lambda g, y: aten.tanh_backward(g, y), ranges=(MIDDLE, (1e-6, 1.0))),
     "logit_backward": Row(_logit_backward, scalars={"eps": 0.125}, ranges=(None, (0.001, 1.0))),
+    # the operators of `examples.unimplemented`
+    "ndtri": Row(SPECIAL.ndtri, 4, ranges=((1e-37, 1.0),), positive=(True,)),
+    "log_ndtr": Row(SPECIAL.log_ndtr, 4),
+    "airy_ai": Row(_airy_ai, 4, "between its zeros", floor=0.25, ranges=((1e-3, 100.0),)),
+    "legendre_polynomial_p": _polynomial(SPECIAL.legendre_polynomial_p, 4),
+    "sign": Row(torch.sign),
+    "sgn": Row(torch.sgn),
+    "signbit": Row(torch.signbit),
+    "frac": Row(torch.frac),
+    "logit": Row(
+        lambda x, eps: aten.logit(x, eps if eps >= 0 else None), 4, ranges=((1e-30, 1.0),), scalars={"eps": -1.0}
+    ),
+    "hardtanh_backward": Row(
+        lambda g, x, min_val, max_val: aten.hardtanh_backward(g, x, min_val, max_val),
+        scalars={"min_val": -1.0, "max_val": 2.0},
+    ),
 }

@@ -72,6 +72,18 @@ def complex_log(z: complex64) -> complex64:
 
 
 @pymetal.func
+def complex_log1p(z: complex64) -> complex64:
+    """log(1 + z). For small z, |1 + z|^2 - 1 is x (2 + x) + y^2, of terms that are small themselves; where they cancel,
+    the product is split into what it rounds to and the rest."""
+    x, y = z.real, z.imag
+    angle = math.atan2(y, 1 + x)
+    if math.hypot(x, y) > 0.5:
+        return complex(log_length(1 + x, y), angle)
+    linear, rest = x * (2 + x), metal.fma(x, 2 + x, -(x * (2 + x)))
+    return complex(0.5 * math.log1p(metal.fma(y, y, linear) + rest), angle)
+
+
+@pymetal.func
 def complex_exp(z: complex64) -> complex64:
     """e to the power of z. Taken as the square of half the power, so that a small cosine may save a large power."""
     if z.imag == 0:

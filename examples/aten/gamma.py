@@ -129,7 +129,7 @@ def hurwitz_zeta(x: float, q: float) -> float:
         return math.inf
     if x != metal.floor(x):
         return math.nan
-    above = q - metal.floor(q)
-    below = zeta_of_positive(x, 1 - above) - zeta_of_positive(x, 1 - q)
+    above = zeta_of_positive(x, q - metal.floor(q))
+    below = zeta_of_positive(x, metal.ceil(q) - q) - zeta_of_positive(x, 1 - q)
     odd = metal.precise.fmod(x, 2.0) == 1
-    return zeta_of_positive(x, above) + (-below if odd else below)
+    return above - below if odd else above + below

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pymetal
-from examples.aten.complex_functions import complex_exp, complex_log, complex_sinh, divide, divided_by_i, times_i
+from examples.aten.complex_functions import complex_exp, complex_log1p, complex_sinh, divide, divided_by_i, times_i
 from examples.aten.gamma import digamma_of, hurwitz_zeta, log_gamma
 from examples.aten.kinds import FLOATING
-from examples.aten.normal import complementary_erf, exp_square, inverse_erf, inverse_erfc
+from examples.aten.normal import complementary_erf, exp_square, inverse_erf, inverse_erfc, scaled_erfc
 from pymetal import Complex, T, int32, int64, metal
 
 INV_LN2 = 1 / math.log(2)
@@ -31,7 +31,7 @@ def erfc(x: T) -> T:
 @pymetal.unary(promotion="int_to_float", opmath=True)
 def erfcx(x: T) -> T:
     """e^(x^2) erfc(x). Of negative numbers by 2 e^(x^2) - erfcx(-x), with the rounding of the square added back."""
-    return metal.c10.erfcx(x) if x >= 0 else 2 * exp_square(x) - metal.c10.erfcx(-x)
+    return scaled_erfc(x) if x >= 0 else 2 * exp_square(x) - scaled_erfc(-x)
 
 
 @pymetal.unary(promotion="int_to_float", opmath=True)
@@ -128,7 +128,7 @@ def logaddexp(a: T, b: T) -> T:
 def logaddexp(a: Complex, b: Complex) -> Complex:
     larger = a if a.real >= b.real else b
     smaller = b if a.real >= b.real else a
-    return larger + complex_log(1 + complex_exp(smaller - larger))
+    return larger + complex_log1p(complex_exp(smaller - larger))
 
 
 @pymetal.binary(promotion="int_to_float", opmath=True)

@@ -16,13 +16,13 @@ from examples.aten.complex_functions import (
     complex_cosh,
     complex_exp,
     complex_log,
+    complex_log1p,
     complex_pow,
     complex_sinh,
     complex_sqrt,
     complex_tanh,
     divide,
     divided_by_i,
-    log_length,
     times_i,
 )
 from examples.aten.kinds import FLOATING, FLOATING_AND_COMPLEX, INTEGERS_AND_BOOL, NUMBERS
@@ -265,10 +265,7 @@ def log1p(x: T) -> T:
 
 @log1p.overload
 def log1p(z: Complex) -> Complex:
-    """Where 1 + z is near the unit circle, |1 + z|^2 - 1 is x (2 + x) + y^2, of terms that are small themselves."""
-    small = math.hypot(z.real, z.imag) < 0.5
-    size = 0.5 * math.log1p(z.real * (2 + z.real) + z.imag * z.imag) if small else log_length(1 + z.real, z.imag)
-    return complex(size, math.atan2(z.imag, 1 + z.real))
+    return complex_log1p(z)
 
 
 # --- size, sign, parts -----------------------------------------------------------------------------------------------

@@ -47,7 +47,9 @@ def expected(row: Row, functor: pymetal.Functor, operands: Sequence[Tensor], sca
     result = result_dtype(functor, dtype)
     if row.narrow or not (result.is_floating_point or result.is_complex):
         return row.torch(*operands, **scalars)
-    return row.torch(*map(wide, operands), **scalars)
+    # Integers are read as float32, which large ones do not fit.
+    floats = [o if o.is_floating_point() or o.is_complex() else o.float() for o in operands]
+    return row.torch(*map(wide, floats), **scalars)
 
 
 def result_dtype(functor: pymetal.Functor, dtype: torch.dtype) -> torch.dtype:
@@ -79,7 +81,8 @@ def _operand(row: Row, dtype: torch.dtype, at: int, per_binade: int) -> Tensor:
     low, high = (row.ranges[at] if at < len(row.ranges) and row.ranges[at] else None) or (None, None)
     if dtype.is_complex:
         part = ulp.real_dtype(dtype)
-        low, high = max(low or 1e-3, 1e-3), min(high or 50.0, 50.0)
+        assert row.complex_range is not None
+        low, high = row.complex_range
         parts = [grids.stratified(part, 40, low=low, high=high, seed=2 * at + i) for i in range(2)]
         order = torch.randperm(len(parts[1]), generator=torch.Generator().manual_seed(at))
         return torch.complex(parts[0].float(), parts[1][order].float()).to(dtype)
