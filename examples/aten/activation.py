@@ -25,11 +25,10 @@ def log_one_plus_exp(x: float) -> float:
 
 
 @pymetal.func
-def tanh_of_log_one_plus_exp(x: float) -> float:
-    """tanh(log(1 + e^x)), which is (w^2 + 2 w) / (w^2 + 2 w + 2) with w = e^x."""
+def w_squared_plus_two_w(x: float) -> float:
+    """w^2 + 2 w with w = e^x; tanh(log(1 + w)) is this over this plus two."""
     w = math.exp(metal.fmin(x, 20.0))
-    square = w * (w + 2)
-    return square / (square + 2)
+    return w * (w + 2)
 
 
 # --- shrinking and leaking -------------------------------------------------------------------------------------------
@@ -169,15 +168,17 @@ def glu(a: T, b: T) -> T:
 @pymetal.unary(dtypes=FLOATING, opmath=True)
 def mish(x: T) -> T:
     """x tanh(log(1 + e^x))."""
-    return x * tanh_of_log_one_plus_exp(x)
+    square = w_squared_plus_two_w(x)
+    return x * (square / (square + 2))
 
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
 def mish_backward(grad: T, x: T) -> T:
     """The gradient of mish; beyond 100 it is 0 or 1, also at infinities."""
     bounded = min(max(x, -100), 100)
-    gate = tanh_of_log_one_plus_exp(bounded)
-    return grad * (gate + bounded * logistic(bounded) * ((1 - gate) * (1 + gate)))
+    square = w_squared_plus_two_w(bounded)
+    gate, rest = square / (square + 2), 2 / (square + 2)
+    return grad * (gate + bounded * logistic(bounded) * rest * (1 + gate))
 
 
 @pymetal.unary(dtypes=FLOATING, opmath=True)

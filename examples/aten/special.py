@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pymetal
-from examples.aten.complex_functions import complex_exp, complex_log1p, complex_sinh, divide, divided_by_i, times_i
+from examples.aten.complex_functions import complex_exp, complex_log1p, divide
 from examples.aten.gamma import digamma_of, hurwitz_zeta, log_gamma
 from examples.aten.kinds import FLOATING
 from examples.aten.normal import complementary_erf, exp_square, inverse_erf, inverse_erfc, scaled_erfc
@@ -108,8 +108,9 @@ def sinc(z: Complex) -> Complex:
     """1 at zero, where upstream has 0."""
     if z == 0:
         return complex(1.0, 0.0)
-    turned = z * math.pi
-    return divide(divided_by_i(complex_sinh(times_i(turned))), turned)
+    y = math.pi * z.imag
+    sine = complex(metal.precise.sinpi(z.real) * math.cosh(y), metal.precise.cospi(z.real) * math.sinh(y))
+    return divide(sine, z * math.pi)
 
 
 # --- logarithms of several -------------------------------------------------------------------------------------------

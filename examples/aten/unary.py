@@ -271,7 +271,7 @@ def log1p(z: Complex) -> Complex:
 # --- size, sign, parts -----------------------------------------------------------------------------------------------
 
 
-@pymetal.unary(dtypes=NUMBERS)
+@pymetal.unary(dtypes=NUMBERS, opmath=True)
 def sqr(x: T) -> T:
     """x squared."""
     return x * x
@@ -370,7 +370,7 @@ def nan_to_num(z: Complex, *, nan: float = 0.0, posinf: float, neginf: float) ->
     return Complex(parts)
 
 
-@pymetal.unary
+@pymetal.unary(dtypes=NUMBERS)
 def pow_scalar(x: Floating, *, exponent: float) -> Floating:
     """x to the power of a number."""
     return Floating(float(x) ** exponent)

@@ -46,7 +46,8 @@ def expected(row: Row, functor: pymetal.Functor, operands: Sequence[Tensor], sca
     dtype = operands[0].dtype
     result = result_dtype(functor, dtype)
     if row.narrow or not (result.is_floating_point or result.is_complex):
-        return row.torch(*operands, **scalars)
+        # torch has next to nothing for complex32.
+        return row.torch(*(o.to(torch.complex64) if dtype is torch.complex32 else o for o in operands), **scalars)
     # Integers are read as float32, which large ones do not fit.
     floats = [o if o.is_floating_point() or o.is_complex() else o.float() for o in operands]
     return row.torch(*map(wide, floats), **scalars)
@@ -74,8 +75,9 @@ def inputs(row: Row, dtype: torch.dtype, arity: int, per_binade: int = 8) -> lis
 def _operand(row: Row, dtype: torch.dtype, at: int, per_binade: int) -> Tensor:
     if row.degree and at == 1:
         return torch.arange(0, 12).to(dtype)
-    if row.degree and not (dtype.is_floating_point or dtype is torch.bool):
-        return torch.arange(0 if dtype is torch.uint8 else -4, 5).to(dtype)
+    if row.whole and not (dtype.is_floating_point or dtype is torch.bool):
+        low = 0 if dtype is torch.uint8 else -min(row.whole, torch.iinfo(dtype).max)
+        return torch.arange(low, min(row.whole, torch.iinfo(dtype).max) + 1).to(dtype)
     if dtype is torch.bool or not (dtype.is_floating_point or dtype.is_complex):
         return torch.cat([grids.edges(dtype), grids.integers(dtype, 300, seed=at)])
     low, high = (row.ranges[at] if at < len(row.ranges) and row.ranges[at] else None) or (None, None)
