@@ -137,7 +137,11 @@ class Caller:
         if out is None:
             return result
         written: torch.Tensor = out
-        return written.copy_(result) if temporary else written
+        if temporary:
+            return written.copy_(result)
+        if not written.is_inference():
+            torch.autograd.graph.increment_version(written)  # for those who saved it for a backward pass
+        return written
 
     def _run(self, launch: Launch, out: torch.Tensor, operands: Sequence[Any], values: Sequence[Number]) -> None:
         plan = launch.plan
