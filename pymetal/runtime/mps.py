@@ -42,7 +42,10 @@ class MpsDevice:
 
         def kernel(name: str) -> Kernel:
             # A missing name raises RuntimeError, not AttributeError. Each look-up makes a new handle: callers keep it.
-            found: Kernel = getattr(library, name)
+            try:
+                found: Kernel = getattr(library, name)
+            except RuntimeError as error:  # only now does Metal compile for the GPU at hand
+                raise MetalSyntaxError(f"Metal cannot make a pipeline of {name}: {error}") from error
             return found
 
         return kernel

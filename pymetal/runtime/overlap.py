@@ -12,6 +12,7 @@ import torch
 from pymetal.errors import CallError
 
 _MAX_WORK = 10_000  # of the exact test for shared elements, which is exponential in the worst case
+_BASE = 4096  # any address but that of no memory
 _MAX_COUNTED = 1 << 20  # elements of an output whose offsets are compared one by one
 
 
@@ -112,7 +113,7 @@ def shares_elements(out: torch.Tensor, tensor: torch.Tensor) -> bool | None:
     aliases: bool = torch._C._is_alias_of(out, tensor)  # type: ignore[attr-defined]
     if out.numel() == 0 or tensor.numel() == 0 or not aliases:
         return False
-    same_place = out.data_ptr() == tensor.data_ptr() and out.element_size() == tensor.element_size()
+    same_place = _address(out) == _address(tensor) and out.element_size() == tensor.element_size()
     if same_place and out.shape == tensor.shape and out.stride() == tensor.stride():
         return False
     try:
@@ -121,8 +122,13 @@ def shares_elements(out: torch.Tensor, tensor: torch.Tensor) -> bool | None:
         return None
 
 
+def _address(tensor: torch.Tensor) -> int:
+    """Where a tensor begins, in bytes from the start of its storage: pointers to other memory need not be addresses."""
+    return int(tensor.storage_offset()) * tensor.element_size()
+
+
 class _Memory:
-    """A tensor's memory as numpy sees memory; nothing reads it, so it may be on any device."""
+    """A tensor's memory as numpy sees memory, as if its storage began at `_BASE`; nothing reads it."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         size = tensor.element_size()
@@ -131,7 +137,7 @@ class _Memory:
             "typestr": f"|V{size}",
             "shape": tuple(tensor.shape),
             "strides": tuple(stride * size for stride in tensor.stride()),
-            "data": (tensor.data_ptr(), True),
+            "data": (_BASE + _address(tensor), True),
         }
 
 
