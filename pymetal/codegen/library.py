@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pymetal import ir
 from pymetal.arity import Arity
+from pymetal.codegen.layout import layout
 from pymetal.codegen.metal import FunctorText
 from pymetal.codegen.registrations import Helper, definition, lines, registrations
 from pymetal.errors import CallError
@@ -50,7 +51,7 @@ def metal_file(entries: Sequence[Entry]) -> str:
         *(definition(h) for h in helpers),
         *("".join(f"{line}\n" for line in block) for block, _ in blocks),
     ]
-    return "\n".join(parts)
+    return layout("\n".join(parts))
 
 
 def _pieces(entries: Sequence[Entry]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pymetal import ir
 from pymetal.codegen.constraints import is_template, template_head
+from pymetal.codegen.layout import layout
 from pymetal.codegen.names import rename, to_ascii
 from pymetal.codegen.origin import Origin, squeezed
 from pymetal.codegen.statements import INDENT, Line, block
@@ -52,6 +53,7 @@ def functor_text(checked: Checked) -> FunctorText:
             params = params_struct(callee)
             pieces.update({f"{callee.name}_params": params} if params else {})
             pieces[f"{callee.name}_functor"] = _finished(_struct(callee), spans)
+    pieces = {name: layout(text) for name, text in pieces.items()}
     scalars = {d: scalar_type(checked, d) for d in checked.domain}
     return FunctorText(pieces, {d: t for d, t in scalars.items() if t is not None}, tuple(spans))
 

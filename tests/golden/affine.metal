@@ -26,16 +26,24 @@ struct affine_functor {
   template <typename T, enable_if_t<is_floating_point_v<T>, bool> = true>
   inline T operator()(const T x, const affine_params<T> params) {
     const T moved = x * params.scale + params.shift;
-    return moved < static_cast<T>(params.limit) ? moved : static_cast<T>(params.limit);
+    return moved < static_cast<T>(params.limit) ? moved
+                                                : static_cast<T>(params.limit);
   }
 
-  template <typename T, enable_if_t<is_integral_v<T> && is_signed_v<T>, bool> = true>
+  template <
+      typename T,
+      enable_if_t<is_integral_v<T> && is_signed_v<T>, bool> = true>
   inline T operator()(const T x, const affine_params<T> params) {
     const T moved = x * params.scale + params.shift;
-    return static_cast<c10::metal::opmath_t<T>>(moved) < static_cast<c10::metal::opmath_t<T>>(params.limit) ? moved : static_cast<T>(params.limit);
+    return static_cast<c10::metal::opmath_t<T>>(moved) <
+            static_cast<c10::metal::opmath_t<T>>(params.limit)
+        ? moved
+        : static_cast<T>(params.limit);
   }
 
-  template <typename T, enable_if_t<is_integral_v<T> && !is_signed_v<T>, bool> = true>
+  template <
+      typename T,
+      enable_if_t<is_integral_v<T> && !is_signed_v<T>, bool> = true>
   inline T operator()(const T x, const affine_params<T> params) {
     const T moved = x * params.scale + params.shift;
     return int(moved) < params.limit ? moved : static_cast<T>(params.limit);

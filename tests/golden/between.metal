@@ -23,7 +23,8 @@ using between_params_char = between_params<char>;
 struct between_functor {
   template <typename T>
   inline bool operator()(const T x, const between_params<T> params) {
-    return params.low <= x && x <= params.high && !(x == params.low || params.high == x);
+    return params.low <= x && x <= params.high &&
+        !(x == params.low || params.high == x);
   }
 };
 

@@ -20,7 +20,9 @@ struct elu_functor {
     if (float(x) > 0.0f) {
       return static_cast<T>(params.scale * float(x));
     }
-    return static_cast<T>(params.scale * params.alpha * (precise::exp(params.input_scale * float(x)) - 1.0f));
+    return static_cast<T>(
+        params.scale * params.alpha *
+        (precise::exp(params.input_scale * float(x)) - 1.0f));
   }
 };
 

@@ -8,15 +8,20 @@ using namespace metal;
 struct kinds_functor {
   template <typename T, enable_if_t<is_floating_point_v<T>, bool> = true>
   inline T operator()(const T x) {
-    return static_cast<T>(metal::sqrt(float(static_cast<T>(metal::fabs(float(x))))));
+    return static_cast<T>(
+        metal::sqrt(float(static_cast<T>(metal::fabs(float(x))))));
   }
 
-  template <typename T, enable_if_t<is_integral_v<T> && is_signed_v<T>, bool> = true>
+  template <
+      typename T,
+      enable_if_t<is_integral_v<T> && is_signed_v<T>, bool> = true>
   inline float operator()(const T x) {
     return float(x) / 3.0f;
   }
 
-  template <typename T, enable_if_t<is_integral_v<T> && !is_signed_v<T>, bool> = true>
+  template <
+      typename T,
+      enable_if_t<is_integral_v<T> && !is_signed_v<T>, bool> = true>
   inline float operator()(const T x) {
     return float(x) / 5.0f;
   }

@@ -7,7 +7,9 @@ using namespace metal;
 struct only_floats_functor {
   template <typename T>
   inline T operator()(const T x) {
-    return metal::isfinite(float(x)) ? x * x : static_cast<T>(precise::copysign(2.0f, float(x)));
+    return metal::isfinite(float(x))
+        ? x * x
+        : static_cast<T>(precise::copysign(2.0f, float(x)));
   }
 };
 

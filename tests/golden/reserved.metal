@@ -4,7 +4,8 @@
 
 using namespace metal;
 
-// Parameters and variables whose names Metal reserves; e, ? and ? are not ASCII.
+// Parameters and variables whose names Metal reserves; e, ? and ? are not
+// ASCII.
 struct reserved_functor {
   template <typename T>
   inline T operator()(const T kernel_, const T half_) {

@@ -4,7 +4,8 @@
 
 using namespace metal;
 
-// A variable set on every path of an if, then read; another reassigned; a parameter, too.
+// A variable set on every path of an if, then read; another reassigned; a
+// parameter, too.
 struct staircase_functor {
   template <typename T>
   inline T operator()(const T x) {
