@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -82,6 +83,17 @@ def _executable() -> str | None:
 def available() -> bool:
     """Whether there is a clang-format to ask."""
     return _executable() is not None
+
+
+@cache
+def release() -> int:
+    """Which release of clang-format there is."""
+    command = _executable()
+    assert command is not None
+    text = subprocess.run([command, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    found = re.search(r"version (\d+)", text)
+    assert found is not None
+    return int(found[1])
 
 
 def clang_format(text: str) -> str:

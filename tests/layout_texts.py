@@ -179,8 +179,9 @@ class Writer:
             return text, 15 if text.startswith("-") else 16
         roll = self.random.random()
         if roll < 0.12:
-            test, then = self.expression(4), self.expression(4)
-            return f"{test} ? {then} : {self.expression(3)}", 3
+            links = self.random.choice([1, 1, 1, 2, 3])
+            text = "".join(f"{self.expression(4)} ? {self.expression(4)} : " for _ in range(links))
+            return text + self.expression(3), 3
         if roll < 0.5:
             return self.infix()
         if roll < 0.58:

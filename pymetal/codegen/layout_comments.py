@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-LIMIT = 80
+from pymetal.codegen.layout_tokens import LIMIT
+
 _PREFIX = re.compile(r"(?://[/!]<|///|//!|//:|//) *")
 _NUMBERED = re.compile(r"[1-9][0-9]?\.")
 _LIST_ITEM = re.compile(r"@|\\|TODO|FIXME|XXX|-# |- |\+ |\* |[1-9][0-9]?\. ")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from pymetal.codegen.layout_annotate import Annotator
-from pymetal.codegen.layout_tokens import ASSIGNMENT, CONDITIONAL, Role, Token, tokens_of
+from pymetal.codegen.layout_tokens import ASSIGNMENT, CONDITIONAL, LIMIT, Role, Token, tokens_of
 
-LIMIT = 80
 _UNARY, _MEMBER = 16, 17  # levels of binding above those of the binary operators
 _UNKNOWN = 0
 _RETURN_TYPE_ALONE = 2_000_000

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import re
 
+LIMIT = 80
+
 
 class Role(enum.Enum):
     """What a token is taken for."""
