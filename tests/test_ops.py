@@ -234,6 +234,11 @@ AWAITED: dict[tuple[str, str], tuple[Where, str]] = {
     ("pow", "b"): (lambda x, y: (x == 0) & ~(y >= 0), "0 at a zero base and a negative exponent, autograd has inf"),
     ("mod", "b"): (lambda x, y: (x / y).floor() != x.div(y, rounding_mode="floor"), "a quotient that underflows to -0"),
 }
+# Rows whose meaning is not one operator of torch, and the operator whose derivative they share.
+AUTOGRAD: dict[str, Callable[..., torch.Tensor]] = {
+    "floordiv": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "mod": torch.remainder,
+}
 DIFFERENTIABLE = [name for name, op in ROWS.items() if op.derivative is not None and Kind.FLOATING in op.kinds]
 
 
@@ -245,7 +250,7 @@ def derivatives(op: Op, parameter: str, folder: Path) -> tuple[list[torch.Tensor
     (overload,) = functor.ir.overloads
     ours = evaluate(differentiate(overload.function, parameter, functor.ir.domain), dtypes.float64, inputs, {})
     leaves = [t.clone().requires_grad_() for t in inputs]
-    result = op.torch(*leaves)
+    result = AUTOGRAD.get(op.name, op.torch)(*leaves)
     if not result.requires_grad:  # a step function
         return inputs, ours, torch.zeros_like(ours)
     (theirs,) = torch.autograd.grad(result.sum(), leaves["ab".index(parameter)], materialize_grads=True)
