@@ -231,7 +231,7 @@ def f(a: pymetal.flaot32) -> T:
 functor.py:3:10: PM012: pymetal has no 'flaot32'; did you mean pymetal.float32?
     def f(a: pymetal.flaot32) -> T:
              ^^^^^^^^^^^^^^^
-    The operator table lists what pymetal.metal has.""",
+    dir(pymetal) lists what it has.""",
         )
 
     def test_int_annotation(self, refused: Refused) -> None:
@@ -246,10 +246,10 @@ def f(a: int) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:10: PM020: int() has no size in Metal
+functor.py:3:10: PM020: int has no size in Metal
     def f(a: int) -> T:
              ^^^
-    Write pymetal.int32(x) or pymetal.int64(x), or T(x) for the element type.""",
+    Write pymetal.int32 or pymetal.int64, or T for the element type.""",
         )
 
     def test_tensor_annotation(self, refused: Refused) -> None:
@@ -409,7 +409,7 @@ def f(x: T) -> T:
 functor.py:4:12: PM012: metal.precise has no 'atan3'; did you mean metal.precise.atan?
         return metal.precise.atan3(x, x)
                ^^^^^^^^^^^^^^^^^^^
-    The operator table lists what pymetal.metal has.""",
+    dir(metal.precise) lists what it has.""",
         )
 
     def test_unknown_metal_function_without_suggestion(self, refused: Refused) -> None:
@@ -426,7 +426,7 @@ def f(x: T) -> T:
 functor.py:4:12: PM012: metal has no 'qqqqqq'
         return metal.qqqqqq(x)
                ^^^^^^^^^^^^
-    The operator table lists what pymetal.metal has.""",
+    dir(metal) lists what it has.""",
         )
 
     def test_unknown_math_function(self, refused: Refused) -> None:
@@ -443,7 +443,7 @@ def f(x: T) -> T:
 functor.py:4:12: PM012: math has no 'expp'; did you mean math.exp?
         return math.expp(x)
                ^^^^^^^^^
-    The operator table lists what pymetal.metal has.""",
+    dir(math) lists what it has.""",
         )
 
     def test_unsupported_math_function(self, refused: Refused) -> None:
@@ -460,7 +460,7 @@ def f(x: T) -> T:
 functor.py:4:12: PM012: math has no 'erfc_not_there'
         return math.erfc_not_there(x)
                ^^^^^^^^^^^^^^^^^^^
-    The operator table lists what pymetal.metal has.""",
+    dir(math) lists what it has.""",
         )
 
     def test_a_module_is_no_value(self, refused: Refused) -> None:
@@ -710,10 +710,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:22: PM018: metal.exp takes no keyword arguments in a functor
+functor.py:4:22: PM019: arguments cannot be unpacked with `*` in a functor
         return metal.exp(**x)
                          ^^^
-    Pass '**' by position.""",
+    Write them one by one.""",
         )
 
     def test_starred(self, refused: Refused) -> None:
@@ -763,10 +763,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:14: PM020: int() has no size in Metal
+functor.py:4:14: PM020: int has no size in Metal
         return T(int(x))
                  ^^^^^^
-    Write pymetal.int32(x) or pymetal.int64(x), or T(x) for the element type.""",
+    Write pymetal.int32 or pymetal.int64, or T for the element type.""",
         )
 
 

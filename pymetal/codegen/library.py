@@ -45,8 +45,10 @@ def metal_file(entries: Sequence[Entry]) -> str:
     includes = "".join(f"#include <{h}>\n" for h in sorted(wanted))
     blocks = [registration_lines(e) for e in entries]
     helpers = dict.fromkeys(h for _, used in blocks for h in used)
+    release, reason = required_release(entries)
+    note = f"// Needs torch {release[0]}.{release[1]}: {reason}.\n\n" if release > (2, 8) else ""
     parts = [
-        f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n",
+        f"{note}{includes}#include <metal_stdlib>\n\nusing namespace metal;\n",
         *_pieces(entries).values(),
         *(definition(h) for h in helpers),
         *("".join(f"{line}\n" for line in block) for block, _ in blocks),

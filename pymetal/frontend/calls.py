@@ -46,7 +46,9 @@ def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         return _invoke(x, node, env, name, definition)
     if node.keywords:
         keyword = node.keywords[0]
-        raise refusal("keyword-argument", x.source.span(keyword), name=name, keyword=keyword.arg or "**")
+        if keyword.arg is None:
+            raise refusal("starred", x.source.span(keyword))
+        raise refusal("keyword-argument", x.source.span(keyword), name=name, keyword=keyword.arg)
     op = callee.op if isinstance(callee, Intrinsic) else ops.find(math_alias(callee) or "")
     if op is not None:
         count(x, node, op.arity)

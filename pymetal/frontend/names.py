@@ -52,7 +52,7 @@ def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> 
                     raise refusal(
                         "unknown-attribute", source.span(node), module=module, name=name,
                         near=f"; did you mean {module}.{near}?" if near else "",
-                        way="The operator table lists what pymetal.metal has.",
+                        way=f"dir({module}) lists what it has.",
                     ) from None  # fmt: skip
             raise refusal("not-a-value", source.span(base), name=ast.unparse(base), what=describe(owner))
         case _:

@@ -84,7 +84,7 @@ REFUSALS: dict[str, Refusal] = {
     "keyword-argument": Refusal(18, "{name} takes no keyword arguments in a functor", "Pass {keyword!r} by position."),
     "starred": Refusal(19, "arguments cannot be unpacked with `*` in a functor", "Write them one by one."),
     "int-cast": _type(
-        20, "int() has no size in Metal", "Write pymetal.int32(x) or pymetal.int64(x), or T(x) for the element type."
+        20, "int has no size in Metal", "Write pymetal.int32 or pymetal.int64, or T for the element type."
     ),
     # types
     "operand-kind": _type(21, "{op} is not defined for {type} operands{at}", "{way}"),

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -25,9 +25,12 @@ from pymetal.errors import MetalSyntaxError, ToolchainError
 from pymetal.runtime.cache import Cache, default_cache
 from pymetal.runtime.diagnostics import SHIM, SOURCE_NAME, compile_error
 from pymetal.runtime.function_constants import Value, bind_function_constants
-from pymetal.runtime.lint import lint
 from pymetal.runtime.toolchain import Compiler, describe, find_compiler
-from pymetal.runtime.translate import Program, translate
+
+# A build that is in the cache is neither checked nor translated: what does that, a third of the cost of a first call in
+# a new process, is imported where it is needed.
+if TYPE_CHECKING:
+    from pymetal.runtime.translate import Program
 
 FORMAT = "1"  # of manifests and entry points
 FEW = 4
@@ -182,11 +185,15 @@ class Build:
         self.is_whole = len(self.kernels) <= FEW
 
     def _translated(self) -> Program:
+        from pymetal.runtime.translate import translate
+
         if self._program is None:
             self._program = translate(self._read()[0])
         return self._program
 
     def _read(self) -> tuple[str, list[list[Any]]]:
+        from pymetal.runtime.lint import lint
+
         preprocessed = self.source.preprocess(self.compiler)
         preprocessed = bind_function_constants(preprocessed, dict(self.source.constants))
         lint(preprocessed)
@@ -194,6 +201,8 @@ class Build:
 
     def _make(self) -> dict[str, Any]:
         """Check the source, compile it if it is small, and write its manifest."""
+        from pymetal.runtime.translate import translate
+
         preprocessed, dependencies = self._read()
         program = self._program = translate(preprocessed)
         stamp = self.cache.key(self.key, preprocessed)

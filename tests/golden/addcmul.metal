@@ -1,3 +1,5 @@
+// Needs torch 2.15: REGISTER_TERNARY_ALPHA_OP.
+
 #include <c10/metal/indexing.h>
 #include <c10/metal/utils.h>
 #include <metal_stdlib>

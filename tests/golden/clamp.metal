@@ -1,3 +1,5 @@
+// Needs torch 2.10: REGISTER_TERNARY_OP.
+
 #include <c10/metal/indexing.h>
 #include <c10/metal/utils.h>
 #include <metal_stdlib>

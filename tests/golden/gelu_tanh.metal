@@ -8,7 +8,12 @@ using namespace metal;
 struct gelu_tanh_functor {
   template <typename T>
   inline T operator()(const T x) {
-    return static_cast<T>(0.5f * float(x) * (1.0f + precise::tanh(0.7978846f * (float(x) + 0.044715f * float(x) * float(x) * float(x)))));
+    return static_cast<T>(
+        0.5f * float(x) *
+        (1.0f +
+         precise::tanh(
+             0.7978846f *
+             (float(x) + 0.044715f * float(x) * float(x) * float(x)))));
   }
 };
 

@@ -4,7 +4,8 @@
 
 using namespace metal;
 
-// log(exp(a) + exp(b)), without overflow: the larger operand is taken out of the logarithm.
+// log(exp(a) + exp(b)), without overflow: the larger operand is taken out of
+// the logarithm.
 struct logaddexp_functor {
   template <typename T>
   inline T operator()(const T a, const T b) {
@@ -13,7 +14,9 @@ struct logaddexp_functor {
     if (metal::isnan(float(gap))) {
       return a + b;
     }
-    return larger + static_cast<T>(c10::metal::log1p(float(static_cast<T>(precise::exp(float(-gap))))));
+    return larger +
+        static_cast<T>(c10::metal::log1p(
+            float(static_cast<T>(precise::exp(float(-gap))))));
   }
 };
 
