@@ -37,6 +37,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("runtime.jit",),
     ("runtime.call",),
     ("functor", "helper"),
+    ("runtime.registered",),  # runs functors, in the form that upstream's host code launches
     ("files", "torch_op", "decorators"),
     ("cli",),
     ("", "__main__"),  # the package's own __init__

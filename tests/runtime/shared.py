@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import functors
+import toolbox
 import torch
 
 import examples
 from pymetal.functor import Functor
+from pymetal.runtime.host_device import HostDevice
 
 _FOLDER = Path(examples.__file__).parent
 
@@ -81,3 +85,21 @@ def mixed(functor: Functor) -> Iterator[list[torch.Tensor]]:
             if torch.promote_types(a, b) in have:
                 first, *rest = operands(functor, a, 11)
                 yield [first, *(o.abs().to(b) for o in rest)]
+
+
+@contextlib.contextmanager
+def batched() -> Iterator[tuple[toolbox.Batch, Callable[[str], Callable[[str], Any]]]]:
+    """The host device compiles together, at the first launch, what was asked for while `collecting` was set.
+
+    Yields the batch, and what compiles a source into it.
+    """
+    batch = toolbox.Batch()
+    known: dict[str, Callable[[str], Any]] = {}
+
+    def build(source: str) -> Callable[[str], Any]:
+        if source not in known:
+            known[source] = batch.compile(source)
+        return known[source]
+
+    with mock.patch.object(HostDevice, "compile", lambda self, source: build(source)):
+        yield batch, build

@@ -5,7 +5,6 @@ The stand-in itself is tested first: a rule that it does not enforce would let e
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -13,7 +12,6 @@ from unittest import mock
 import mps_stand_in
 import pytest
 import shared
-import toolbox
 import torch
 from mps_stand_in import Abort, StandIn
 
@@ -21,7 +19,6 @@ import pymetal
 from pymetal import DeviceError, MetalSyntaxError, T
 from pymetal.codegen.launch import KERNEL
 from pymetal.functor import Functor
-from pymetal.runtime.host_device import HostDevice
 from pymetal.runtime.mps import MPS
 
 # --- the stand-in ----------------------------------------------------------------------------------------------------
@@ -111,23 +108,6 @@ def test_the_stand_in_has_the_bug_of_0_dim_cpu_tensors(stand_in: StandIn) -> Non
 # --- the MPS device --------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def batched() -> Iterator[tuple[StandIn, toolbox.Batch]]:
-    """The stand-in and the host device, whose kernels are compiled together at the first launch."""
-    batch = toolbox.Batch()
-    known: dict[str, Callable[[str], Any]] = {}
-
-    def build(source: str) -> Callable[[str], Any]:
-        if source not in known:
-            known[source] = batch.compile(source)
-        return known[source]
-
-    compile_ = mock.patch.object(HostDevice, "compile", lambda self, source: build(source))
-    with mps_stand_in.installed(several_from=8) as found, compile_:
-        found.build = build
-        yield found, batch
-
-
 def fresh(functor: Functor) -> Functor:
     """The functor as if it had not been called."""
     functor.__dict__.pop("_caller", None)
@@ -151,7 +131,8 @@ def test_every_functor(functor: Functor) -> None:
     forms = [args for name, args in shared.varied(functor, chosen) if functor in shared.EXAMPLES or name in SOME_FORMS]
     calls += [(args, shared.scalars(functor, chosen)) for args in (*forms, *shared.mixed(functor))]
     fresh(functor)
-    with batched() as (stand_in, batch):
+    with shared.batched() as (batch, build), mps_stand_in.installed(several_from=8) as stand_in:
+        stand_in.build = build
         for batch.collecting in (True, False):
             for args, scalars in calls:
                 moved = [on(stand_in, a) for a in args]
