@@ -39,6 +39,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("functor", "helper"),
     ("runtime.registered",),  # runs functors, in the form that upstream's host code launches
     ("files", "torch_op", "decorators"),
+    ("check",),
     ("cli",),
     ("", "__main__"),  # the package's own __init__
 )

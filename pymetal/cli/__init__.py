@@ -17,6 +17,7 @@ COMMANDS = {
     "emit": "print or write the Metal text of a file's functors",
     "upstream": "place functors in a PyTorch checkout, or check one",
     "migrate": "move native_functions.yaml rows from MPSGraph to the shared stub",
+    "check": "measure functors, run their registered form, read their text",
     "bench": "time functors beside torch's operators",
     "doctor": "say what this machine has, and what is missing",
 }

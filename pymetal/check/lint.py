@@ -1,0 +1,169 @@
+"""What the text of a functor shows without being run, and what a run of its branches shows: findings of numbers 20 on.
+
+One function a rule. Each looks at the checked IR, where every conversion is written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pymetal import dtypes, ir
+from pymetal.check.findings import Finding, finding
+from pymetal.check.likeness import alike
+from pymetal.check.reach import dead_branches
+from pymetal.dtypes import DType, Kind
+from pymetal.errors import Span
+from pymetal.functor import Functor
+
+Rule = Callable[[Functor], Iterator[Finding]]
+_INTEGERS = frozenset({Kind.SIGNED, Kind.UNSIGNED})
+_DIVISIONS = frozenset({
+    "floordiv_int", "mod_int", "metal.c10.div", "metal.c10.fmod", "metal.c10.remainder", "metal.c10.safe_mod",
+    "metal.c10.floor_divide", "floor_divide-integer", "remainder-integer", "fmod-integer",
+})  # fmt: skip
+_EXACT = frozenset({
+    "neg", "abs", "max", "min", "floor", "ceil", "trunc", "rint", "round", "fabs", "copysign", "sign", "fmax", "fmin",
+    "clamp", "nextafter", "real", "imag", "conj", "select", "min3", "max3",
+})  # fmt: skip
+
+
+def lint(functor: Functor) -> list[Finding]:
+    """All that the rules find, in the order of their numbers."""
+    return [found for rule in RULES for found in rule(functor)]
+
+
+def _walk(functor: Functor) -> Iterator[tuple[ir.Overload, ir.Expr, Span | None]]:
+    """Every expression of the functor's own bodies, with its place or that of its statement."""
+    for overload in functor.ir.overloads:
+        for stmt in ir.statements(overload.function.body):
+            place = getattr(stmt, "span", None)
+            for expr in ir.own_expressions(stmt):
+                for part in ir.subexpressions(expr):
+                    yield overload, part, getattr(part, "span", None) or place
+
+
+def _kinds(type_: ir.Type, overload: ir.Overload) -> set[DType]:
+    return {d for d in (ir.resolve(type_, e) for e in overload.domain) if d is not None}
+
+
+def _names(domain: tuple[DType, ...] | list[DType]) -> tuple[str, ...]:
+    return tuple(d.name.rstrip("_") for d in domain)
+
+
+def int_through_float(functor: Functor) -> Iterator[Finding]:
+    """A float of an integer of more than 24 bits, on the way to an integer result or to a truth value."""
+    for overload, expr, span in _walk(functor):
+        if not isinstance(expr, ir.Cast):
+            continue
+        hit = []
+        for element in overload.domain:
+            source, target = ir.resolve(expr.value.type, element), ir.resolve(expr.type, element)
+            result = ir.resolve(overload.function.result, element)
+            assert source is not None
+            assert target is not None
+            assert result is not None
+            loses = source.kind in _INTEGERS and source.bits > 24 and target.kind is Kind.FLOATING
+            back = result.kind in _INTEGERS or (result.kind is Kind.BOOL and element.kind in _INTEGERS)
+            if loses and back and not isinstance(expr.value, ir.Const):
+                hit.append((element, target))
+        if hit:
+            yield finding("int-through-float", functor, span, _names([e for e, _ in hit]), type=hit[0][1])
+
+
+def float_equality(functor: Functor) -> Iterator[Finding]:
+    """`a == b` of floats inside a functor that is no comparison, and that tests NaN nowhere."""
+    tested = {op.name.rpartition(".")[2] for op in ir.uses(functor.ir)} & {"isnan", "isunordered", "isordered"}
+    if tested:
+        return
+    for overload, expr, span in _walk(functor):
+        if not isinstance(expr, ir.Call) or expr.op.name not in ("eq", "ne"):
+            continue
+        numbers = any(isinstance(_bare(a), ir.Const) for a in expr.args)
+        floats = any(d.kind is Kind.FLOATING for d in _kinds(expr.args[0].type, overload))
+        truth = all(d.kind is Kind.BOOL for d in _kinds(overload.function.result, overload))
+        if floats and not numbers and not truth:
+            served = [d for d in overload.domain if d.kind is Kind.FLOATING]
+            yield finding(
+                "float-equality", functor, span, _names(served), symbol="==" if expr.op.name == "eq" else "!="
+            )
+
+
+def _bare(expr: ir.Expr) -> ir.Expr:
+    return _bare(expr.value) if isinstance(expr, ir.Cast) else expr
+
+
+def fast_maths(functor: Functor) -> Iterator[Finding]:
+    """`metal.fast.*`."""
+    for overload, expr, span in _walk(functor):
+        if isinstance(expr, ir.Call) and ".fast." in expr.op.name:
+            base = expr.op.name.rpartition(".")[2]
+            yield finding("fast", functor, span, _names(overload.domain), name=expr.op.name, base=base)
+
+
+def half_arithmetic(functor: Functor) -> Iterator[Finding]:
+    """More than one operation that rounds to half or bfloat."""
+    halves = {dtypes.float16, dtypes.bfloat16}
+    for overload in functor.ir.overloads:
+        hit = {}
+        for element in overload.domain:
+            compute = functor._caller.compute(element)
+            if element not in halves or compute not in halves:
+                continue
+            rounding = [
+                e
+                for e in ir.expressions(overload.function.body)
+                if isinstance(e, ir.Call)
+                and ir.resolve(e.type, compute) in halves
+                and e.op.name.rpartition(".")[2].partition("-")[0] not in _EXACT
+                and not all(isinstance(_bare(a), ir.Const) for a in e.args)
+            ]
+            if len(rounding) > 1:
+                hit[element] = rounding
+        if hit:
+            first = next(iter(hit.values()))
+            place = next((s for e in first[1:] if (s := e.span) is not None), None)
+            narrow = " and ".join(_names(list(hit)))
+            yield finding("half-arithmetic", functor, place, _names(list(hit)), count=len(first), narrow=narrow)
+
+
+def integer_division(functor: Functor) -> Iterator[Finding]:
+    """A division of integers by what is neither a constant nor compared with zero."""
+    for overload in functor.ir.overloads:
+        compared = {
+            name
+            for e in ir.expressions(overload.function.body)
+            if isinstance(e, ir.Call) and e.op.name in ("eq", "ne", "lt", "le", "gt", "ge")
+            for a in e.args
+            if isinstance(name := _bare(a), ir.Name)
+        }
+        seen: set[str] = set()
+        for stmt in ir.statements(overload.function.body):
+            for whole in ir.own_expressions(stmt):
+                for expr in ir.subexpressions(whole):
+                    if not isinstance(expr, ir.Call) or expr.op.name not in _DIVISIONS:
+                        continue
+                    integral = [d for d in _kinds(expr.type, overload) if d.kind in _INTEGERS]
+                    divisor = _bare(expr.args[1])
+                    safe = isinstance(divisor, ir.Const) or divisor in compared
+                    place = expr.span or getattr(stmt, "span", None)
+                    if integral and not safe and str(place) not in seen:
+                        seen.add(str(place))
+                        served = [d for d in overload.domain if d.kind in _INTEGERS]
+                        yield finding("integer-division", functor, place, _names(served))
+
+
+def unreached(functor: Functor) -> Iterator[Finding]:
+    """Branches that no element takes."""
+    for what, span in dead_branches(functor):
+        yield finding("dead-branch", functor, span, what=what)
+
+
+def reimplementation(functor: Functor) -> Iterator[Finding]:
+    """The functor, or a helper of it, whose values are those of a c10 function that it does not call."""
+    for name, function, span in alike(functor):
+        yield finding("reimplementation", functor, span, name=name, function=function)
+
+
+RULES: tuple[Rule, ...] = (
+    int_through_float, float_equality, fast_maths, half_arithmetic, integer_division, unreached, reimplementation,
+)  # fmt: skip

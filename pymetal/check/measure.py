@@ -1,0 +1,442 @@
+"""One functor at one dtype: its kernel's values beside each witness, as numbers and places."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pymetal import ir
+from pymetal.accuracy.compare import Outcome, best, compare
+from pymetal.accuracy.samples import Samples, samples
+from pymetal.check.operators import Operator, call, is_elementwise
+from pymetal.check.witness import (
+    Scalars,
+    Witness,
+    against,
+    bodies,
+    meaning,
+    overload_of,
+    pick,
+    result_dtype,
+    rounded_scalars,
+    take,
+    wide,
+)
+from pymetal.dtypes import DType, Kind
+from pymetal.functor import Functor
+from pymetal.runtime import numerics
+
+_AGAIN = (48, 1500)  # elements whose right value is computed again, at the errors' top: first few, then all
+_SIGNLESS = frozenset({"max", "min", "fmax", "fmin", "max3", "min3", "fmax3", "fmin3", "clamp", "saturate"})
+_TINY = 1e-30  # below it products of floats are subnormal
+
+
+@dataclass(frozen=True)
+class Place:
+    """One element: operands, the kernel's value, the right one."""
+
+    operands: tuple[Any, ...]
+    got: Any
+    wanted: Any
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(show, self.operands))}): {show(self.got)}, not {show(self.wanted)}"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Elements whose kind of value is wrong, and the first of them."""
+
+    kind: str  # "nan", "infinity", "zero", "integer"
+    count: int
+    first: Place
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The kernel beside one witness.
+
+    Attributes:
+        compared: how many elements had numbers to compare.
+        beyond: how many errors are beyond the limit, where the operands' own rounding does not explain them and torch's
+            operator at the same dtype has another value.
+        worst_beyond: the largest of those.
+        flushed: how many elements are wrong only as Apple's GPUs take subnormal numbers on the way for zero; they are
+            left out of all else.
+    """
+
+    witness: str
+    compared: int
+    max_ulp: float
+    mean_ulp: float
+    at: Place | None
+    mismatches: tuple[Mismatch, ...]
+    limit: float
+    beyond: int = 0
+    worst_beyond: float = 0.0
+    beyond_at: Place | None = None
+    flushed: int = 0
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the pictures are made of."""
+
+    operands: tuple[Tensor, ...]
+    errors: Tensor
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """All about one functor at one dtype.
+
+    Attributes:
+        torch_max: the largest error of torch's operator at this dtype, on the same operands; None without one.
+        early: overflow, or NaN, where the text's meaning in float64 is a number that the dtype holds.
+    """
+
+    functor: str
+    dtype: str
+    result: str
+    samples: int
+    exhaustive: bool
+    numerics: str
+    meaning: Comparison
+    against: Comparison | None
+    torch_max: float | None
+    torch_mean: float | None
+    early: Mismatch | None
+    budget: float | None
+    trace: Trace = field(repr=False, compare=False)
+
+
+def show(value: Any) -> str:
+    """A value as a person reads it."""
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    if isinstance(value, complex):
+        return f"{value.real:.9g}{value.imag:+.9g}j"
+    return str(value)
+
+
+def numbers_of(functor: Functor, element: DType, scalars: Scalars) -> list[float]:
+    """What the text computes and compares with: constants, elements of tables are left out, scalars."""
+    found: dict[float, None] = {}
+    for body in bodies(functor, element):
+        for expr in ir.expressions(body):
+            if isinstance(expr, ir.Const) and not isinstance(expr.value, complex) and expr.value not in (0, 1, True):
+                found.setdefault(float(expr.value))
+    for value in scalars.values():
+        if not isinstance(value, complex):
+            found.setdefault(float(value))
+    return [n for n in found if n not in (float("inf"), float("-inf")) and n == n]
+
+
+def default_scalars(functor: Functor, given: Scalars) -> Scalars:
+    """The scalars of a run: those given, defaults, and 0.5 (or 2 of an integer) where there is none."""
+    found = {}
+    for param in functor.ir.overloads[0].function.scalars:
+        default = next((d for n, _, d, _ in functor._signature.scalars if n == param.name), None)
+        integral = isinstance(param.type, ir.Concrete) and param.type.dtype.kind is not Kind.FLOATING
+        fallback: Any = 2 if integral else 0.5
+        found[param.name] = given.get(param.name, fallback if default is None else default)
+    return found
+
+
+def default_limit(result: torch.dtype) -> float:
+    """What a result may be off where nobody has declared a budget: 4 units of float, 1 of half and bfloat.
+
+    Half and bfloat are computed in float and rounded once, or should be.
+    """
+    return 1.0 if result in (torch.float16, torch.bfloat16, torch.complex32) else 4.0
+
+
+def operands_for(functor: Functor, element: DType, scalars: Scalars, scale: int) -> Samples:
+    """The operands of a measurement."""
+    inexact = result_dtype(functor, element).is_floating_point
+    return samples(
+        element.torch, functor.arity.inputs, numbers_of(functor, element, scalars), scale=scale, exact_in_float=inexact
+    )
+
+
+def measure(
+    functor: Functor, element: DType, operator: Operator | None, *, budget: float | None = None,
+    scalars: Scalars | None = None, scale: int = 1,
+) -> Measurement:  # fmt: skip
+    """Runs the functor's kernel on the host device and compares.
+
+    Args:
+        element: a registered dtype.
+        operator: torch's operator of the same meaning, if there is one.
+        budget: the largest error allowed, in ulp; None for the default.
+        scale: how many times the usual number of random samples.
+    """
+    given = default_scalars(functor, scalars or {})
+    values = rounded_scalars(functor, element, fitting(functor, element, given))
+    drawn = operands_for(functor, element, values, scale)
+    operands = drawn.tensors
+    actual = functor(*operands, **values)
+    run = _Run(functor, element, operands, actual, budget, values)
+    own = meaning(functor, element, values)
+    first = run.outcome(own)
+    assert first is not None
+    theirs = torch_errors = None
+    if operator is not None and is_elementwise(operator, operands, values):
+        theirs = run.beside_torch(operator)
+        torch_errors = run.torch_errors
+    mine = run.comparison(own, *first)
+    if theirs is None and operator is None:
+        torch_errors = None
+    numbers = None if torch_errors is None else torch_errors[~torch_errors.isnan() & torch_errors.isfinite()]
+    floating = actual.is_floating_point() or actual.is_complex()
+    return Measurement(
+        functor.name, element.name.rstrip("_"), str(actual.dtype).removeprefix("torch."), len(operands[0]),
+        drawn.exhaustive, numerics.current(), mine, theirs,
+        float(numbers.max()) if numbers is not None and numbers.numel() and floating else None,
+        float(numbers.mean()) if numbers is not None and numbers.numel() and floating else None,
+        run.early(first[1]), budget, Trace(operands, _for_picture(first[0])),
+    )  # fmt: skip
+
+
+def _for_picture(outcome: Outcome) -> Tensor:
+    return torch.where(outcome.right, outcome.errors, torch.inf)
+
+
+def fitting(functor: Functor, element: DType, scalars: Scalars) -> Scalars:
+    """Scalars that the parameters' types hold: 1 in place of a fraction where the type is an integer."""
+    compute = functor._caller.compute(element)
+    found = dict(scalars)
+    for param in overload_of(functor, element).function.scalars:
+        resolved = ir.resolve(param.type, compute)
+        assert resolved is not None
+        value = found[param.name]
+        if resolved.kind is not Kind.COMPLEX and isinstance(value, complex):
+            found[param.name] = value.real
+        if resolved.kind in (Kind.SIGNED, Kind.UNSIGNED, Kind.BOOL) and value != int(value):
+            found[param.name] = 1
+    return found
+
+
+class _Run:
+    """The values of one measurement."""
+
+    def __init__(
+        self, functor: Functor, element: DType, operands: tuple[Tensor, ...], actual: Tensor, budget: float | None,
+        scalars: Scalars,
+    ) -> None:  # fmt: skip
+        self.functor = functor
+        self.element = element
+        self.operands = operands
+        self.actual = actual
+        self.budget = budget
+        self.scalars = scalars
+        self.limit = default_limit(actual.dtype) if budget is None else budget
+        self.native: Tensor | None = None  # torch's own value at this dtype
+        self.torch_errors: Tensor | None = None
+        # Apple's GPUs take subnormal floats and bfloats for zero, as operands and as results.
+        flushed = {torch.float32, torch.bfloat16} & {element.torch, actual.dtype}
+        self.flushes = numerics.current() == "apple" and bool(flushed)
+
+    @functools.cached_property
+    def signless(self) -> bool:
+        """Whether the sign of a zero is nobody's to judge: those of max and min are either, on the CPU as on a GPU."""
+        return any(op.name.rpartition(".")[2].partition("-")[0] in _SIGNLESS for op in ir.uses(self.functor.ir))
+
+    @functools.cached_property
+    def flushed(self) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        """Where an operand is subnormal, and all operands with zero in its place."""
+        if not self.flushes:
+            return None
+        if not self.element.torch.is_floating_point:
+            return None
+        least = torch.finfo(self.element.torch).smallest_normal
+        small = [(o != 0) & (o.abs() < least) for o in self.operands]
+        where = functools.reduce(torch.logical_or, small)
+        if not bool(where.any()):
+            return None
+        at = where.nonzero().flatten()
+        zeros = tuple(
+            torch.where(s, torch.copysign(torch.zeros_like(o), o), o)[at]
+            for o, s in zip(self.operands, small, strict=True)
+        )
+        return at, zeros
+
+    def compare(self, exact: Tensor) -> Outcome:
+        """The kernel beside some right values for all operands."""
+        return compare(self.actual, exact, flushes=self.flushes and self.actual.is_floating_point())
+
+    def outcome(self, witness: Witness) -> tuple[Outcome, Tensor] | None:
+        """The comparison with a witness, where it differs most with the witness asked again; and the right values."""
+        exact = witness.values(self.operands)
+        if exact is None or exact.shape != self.actual.shape:
+            return None
+        if not (self.actual.is_floating_point() or self.actual.is_complex()):
+            exact = exact.to(self.actual.dtype) if exact.dtype != self.actual.dtype else exact
+        outcome = self.compare(exact)
+        if witness.again is not None:
+            for most in _AGAIN:
+                if not self._corrected(witness, exact, outcome, most):
+                    break
+                outcome = self.compare(exact)
+        if self.flushed is not None:
+            at, zeros = self.flushed
+            also = witness.values(zeros)
+            if also is not None:
+                other = exact.clone()
+                other[at] = also.to(exact.dtype)
+                outcome = best([outcome, self.compare(other)])
+        return outcome, exact
+
+    def _corrected(self, witness: Witness, exact: Tensor, outcome: Outcome, most: int) -> bool:
+        """Puts the values of higher precision in the places of the largest errors; whether any was another."""
+        errors = outcome.errors.nan_to_num(nan=0.0)
+        top = errors.topk(min(most, len(errors))).indices
+        top = top[(errors[top] > self.limit / 2) & exact[top].isfinite()]
+        if not len(top) or witness.again is None:
+            return False
+        again = witness.again(pick(self.operands, top))
+        if again is None:
+            return False
+        before = compare(self.actual[top], exact[top]).errors
+        usable = again.isfinite()
+        exact[top] = torch.where(usable, again, exact[top])
+        after = compare(self.actual[top], exact[top]).errors
+        return bool(((before - after).abs() > 0.01 * before).any())
+
+    def place(self, at: int, exact: Tensor) -> Place:
+        """One element."""
+        return Place(tuple(o[at].item() for o in self.operands), self.actual[at].item(), exact[at].item())
+
+    def mismatches(self, outcome: Outcome, exact: Tensor, excused: Tensor) -> tuple[Mismatch, ...]:
+        """The wrong kinds of value, without the elements that are excused."""
+        if self.signless:
+            outcome = replace(outcome, zero=torch.zeros_like(outcome.zero))
+        masks = {"nan": outcome.nan, "infinity": outcome.infinite, "zero": outcome.zero, "integer": outcome.unequal}
+        found = []
+        for kind, mask in masks.items():
+            where = mask & ~excused
+            if count := int(where.sum()):
+                found.append(Mismatch(kind, count, self.place(int(where.to(torch.uint8).argmax()), exact)))
+        return tuple(found)
+
+    def like_torch(self) -> Tensor:
+        """Where torch's operator at this very dtype has the kernel's value."""
+        none = torch.zeros(self.actual.shape, dtype=torch.bool)
+        if self.native is None or self.native.dtype != self.actual.dtype:
+            return none
+        if self.actual.is_floating_point():
+            same = compare(self.actual, wide(self.native))
+            return same.right & (same.errors.nan_to_num(nan=0.0) == 0)
+        if self.actual.is_complex():
+            return none
+        return ~compare(self.actual, self.native).unequal
+
+    def comparison(self, witness: Witness, outcome: Outcome, exact: Tensor) -> Comparison:
+        """What there is to say of an outcome."""
+        counted = outcome.counted
+        limit = self.limit
+        flushed = self._flushed_on_the_way(counted & (outcome.errors > limit), exact, limit)
+        counted = counted & ~flushed
+        errors = torch.where(counted, outcome.errors, 0.0)
+        count = int(counted.sum())
+        top = int(errors.argmax()) if count else 0
+        excused = self.like_torch()
+        over = counted & (errors > limit) & ~excused
+        if self.budget is None:
+            if self.torch_errors is not None:  # torch's own operator is no better there
+                over &= ~(self.torch_errors.nan_to_num(nan=0.0) >= errors)
+            if bool(over.any()):
+                over &= ~self._explained(witness, over, errors, limit)
+        beyond = torch.where(over, errors, 0.0)
+        worst = int(beyond.argmax()) if len(beyond) else 0
+        return Comparison(
+            witness.name, count, float(errors[top]) if count else 0.0, float(errors.sum()) / max(count, 1),
+            self.place(top, exact) if count and float(errors[top]) > 0 else None,
+            self.mismatches(outcome, exact, excused), limit, int(over.sum()), float(beyond.max()) if count else 0.0,
+            self.place(worst, exact) if bool(over.any()) else None, int(flushed.sum()),
+        )  # fmt: skip
+
+    def _explained(self, witness: Witness, over: Tensor, errors: Tensor, limit: float) -> Tensor:
+        """Where operands that differ by half a unit of float32 have results as far apart as the error.
+
+        The value is then as good as float arithmetic on the operands can make it: sums that cancel, sines of large
+        numbers. Half operands get no more than that, as they should be computed in float.
+        """
+        result = torch.zeros_like(over)
+        inexact = self.actual.is_floating_point() or self.actual.is_complex()
+        if self.element.kind not in (Kind.FLOATING, Kind.COMPLEX) or not inexact:
+            return result
+        at = over.nonzero().flatten()
+        centre = [wide(o) for o in pick(self.operands, at)]
+        base = witness.values(tuple(centre))
+        if base is None:
+            return result
+        spread = torch.zeros(len(at), dtype=torch.float64)
+        for i in range(len(centre)):
+            steps: list[complex] = [2.0**-24, -(2.0**-24)]
+            for step in [*steps, 1j * 2.0**-24] if self.element.kind is Kind.COMPLEX else steps:
+                moved = list(centre)
+                moved[i] = centre[i] * (1 + step)
+                value = witness.values(tuple(moved))
+                if value is not None:
+                    spread += (value - base).abs().nan_to_num(nan=0.0, posinf=0.0)
+        unit = (wide(take(self.actual, at)) - base).abs() / errors[at].clamp_min(1e-9)
+        result[at] = errors[at] <= limit + spread / unit.clamp_min(1e-300)
+        return result
+
+    def _flushed_on_the_way(self, over: Tensor, exact: Tensor, limit: float) -> Tensor:
+        """Where the value is right on hardware that keeps subnormals, and numbers as small are about.
+
+        Nothing can be done about those in a functor's text, but scaling.
+        """
+        result = torch.zeros_like(over)
+        if not self.flushes or not self.actual.is_floating_point():
+            return result
+        values = [wide(v).double().abs() for v in (*self.operands, exact)]
+        small = functools.reduce(torch.logical_or, [(v > 0) & (v < _TINY) for v in values])
+        at = (over & small).nonzero().flatten()
+        if len(at):
+            with numerics.numerics("ieee"):
+                again = self.functor(*pick(self.operands, at), **self.scalars)
+            right = compare(again, exact[at]).errors.nan_to_num(nan=0.0) <= limit
+            # Subnormals have fewer digits.
+            close = (wide(again) - exact[at]).abs() <= 0.01 * exact[at].abs()
+            result[at] = right | (close & (exact[at].abs() < _TINY)) if again.is_floating_point() else right
+        return result
+
+    def beside_torch(self, operator: Operator) -> Comparison | None:
+        """The comparison with torch's operator, which is measured itself as well."""
+        witness = against(operator, self.functor, self.element, self.scalars)
+        found = self.outcome(witness)
+        if found is None:
+            return None
+        outcome, exact = found
+        if not operator.scalar:
+            self.native = call(operator, self.operands, self.scalars)
+        floating = self.actual.is_floating_point() or self.actual.is_complex()
+        if self.native is not None and floating and self.native.dtype == self.actual.dtype:
+            theirs = compare(self.native, exact)
+            self.torch_errors = torch.where(theirs.counted, theirs.errors, torch.nan)
+        return self.comparison(witness, outcome, exact)
+
+    def early(self, exact: Tensor) -> Mismatch | None:
+        """Results that are not finite where the meaning is a number that the dtype holds."""
+        if not self.actual.is_floating_point():
+            return None
+        where = ~self.actual.isfinite() & exact.isfinite() & (exact.abs() <= torch.finfo(self.actual.dtype).max)
+        where &= ~self.like_torch()
+        if self.flushed is not None:
+            where[self.flushed[0]] = False
+        if not (count := int(where.sum())):
+            return None
+        return Mismatch("overflow", count, self.place(int(where.to(torch.uint8).argmax()), exact))
+
+
+def dtypes_of(functor: Functor, only: Sequence[str] | None) -> list[DType]:
+    """The registered dtypes, or those of `only` among them, by torch's names."""
+    return [d for d in functor.ir.domain if only is None or d.name.rstrip("_") in only]
