@@ -90,7 +90,7 @@ class Caller:
                 numbers = self._bind_scalars(self._values(scalars), launch.key.scalars)
         if launch.has_numbers:
             triples = zip(args, launch.in_memory, launch.key.inputs, strict=True)
-            args = tuple(a if in_memory else _bound(a, dtype) for a, in_memory, dtype in triples)
+            args = tuple([a if in_memory else _bound(a, dtype) for a, in_memory, dtype in triples])
         result = launch.allocate()
         if launch.plan.grid:
             launch.kernel(result, *args, *numbers, *launch.extra, threads=launch.threads)
