@@ -30,12 +30,12 @@ class Decorator:
 
     @overload
     def __call__(
-        self, /, *, promotion: str = ..., dtypes: object = ..., opmath: bool = ...
+        self, /, *, promotion: str = ..., dtypes: object = ..., opmath: bool = ..., max_ulp: object = ...
     ) -> Callable[[Decorated], Functor]: ...
 
     def __call__(
         self, function: Decorated | None = None, /, *, promotion: str = "default", dtypes: object = None,
-        opmath: bool = False,
+        opmath: bool = False, max_ulp: object = None,
     ) -> Functor | Callable[[Decorated], Functor]:  # fmt: skip
         """The functor of `function`, or, without one, a decorator.
 
@@ -45,13 +45,15 @@ class Decorator:
             dtypes: the registered element types: torch dtypes, or "floating", "integral", "bool", "complex", or
                 several of these.
             opmath: compute half and bfloat at float precision, rounding once.
+            max_ulp: the largest error that `pymetal check` accepts, in units in the last place: a number, or a dict
+                from what `dtypes=` takes to numbers.
 
         Raises:
             PyMetalError: the function cannot become Metal; the message shows the place and the way out.
         """
 
         def make(f: Decorated) -> Functor:
-            return Functor(f, self._arity, promotion, dtypes, opmath)
+            return Functor(f, self._arity, promotion, dtypes, opmath, max_ulp)
 
         return make if function is None else make(function)
 

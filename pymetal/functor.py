@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pymetal import dtypes, ir
+from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.codegen.library import Entry, metal_file
 from pymetal.codegen.metal import FunctorText, functor_text
@@ -41,16 +42,18 @@ class Functor:
         arity: what upstream calls things for this number of tensors.
         ir: the checked intermediate representation.
         doc: the docstring.
+        max_ulp: the error that `pymetal check` accepts, by dtype; None for its own limits.
     """
 
     def __init__(
         self, function: Callable[..., Any], arity: Arity, promotion: str = "default", dtypes: object = None,
-        opmath: bool = False,
+        opmath: bool = False, max_ulp: object = None,
     ) -> None:  # fmt: skip
         self._promotion: Promotion = find_promotion(promotion)
         self._wanted = None if dtypes is None else _dtypes.parse_dtypes(dtypes)
         self.arity = arity
         self.opmath = opmath
+        self.max_ulp = parse_budget(max_ulp)
         self._bodies = [self._body(function)]
         name, source = function.__name__, self._bodies[0].source
         if name in RESERVED:

@@ -115,8 +115,7 @@ def check(functor: Functor, options: Options, progress: Callable[[str], None] = 
 
 def budget_of(functor: Functor, element: DType) -> float | None:
     """The decorator's `max_ulp=` at a dtype."""
-    budget = getattr(functor, "max_ulp", None)
-    return None if budget is None else budget.get(element)
+    return None if functor.max_ulp is None else functor.max_ulp.get(element)
 
 
 def prepare(functor: Functor, chosen: Sequence[DType], options: Options) -> None:

@@ -9,9 +9,10 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped,unu
 from pygments.lexers import CppLexer  # type: ignore[import-untyped,unused-ignore]
 from pygments.token import Keyword, Name  # type: ignore[import-untyped,unused-ignore]
 
-_WORDS = frozenset(
-    ["half", "bfloat", "uchar", "ushort", "uint", "ulong", "device", "constant", "thread", "threadgroup", "kernel", "enable_if_t", "is_floating_point_v", "is_integral_v", "float2", "half2"]
-)
+_WORDS = frozenset({
+    "half", "bfloat", "uchar", "ushort", "uint", "ulong", "device", "constant", "thread", "threadgroup", "kernel",
+    "enable_if_t", "is_floating_point_v", "is_integral_v", "float2", "half2",
+})  # fmt: skip
 
 
 class _Metal(CppLexer):  # type: ignore[misc]
