@@ -160,7 +160,9 @@ CATALOGUE: dict[str, Row] = {
     "sub": Row(torch.sub),
     "add_alpha": Row(torch.add, scalars={"alpha": 3}, floor=4.0, complex_range=(0.5, 4.0)),
     "mul": Row(torch.mul),
-    "lerp_alpha": Row(lambda a, b, weight: _lerp_integer(a, b, weight), scalars={"weight": 1}),
+    "lerp_alpha": Row(
+        _lerp_integer, ranges=((0.5, 4.0),) * 2, floor=4.0, complex_range=(0.5, 4.0), scalars={"weight": 0.75}
+    ),
     "lerp": Row(_lerp_integer, ranges=((0.5, 4.0),) * 3, floor=4.0, complex_range=(0.5, 4.0)),
     "addcmul": Row(torch.addcmul, ranges=((0.5, 4.0),) * 3, floor=4.0, complex_range=(0.5, 4.0), scalars={"value": 2}),
     "addcdiv": Row(torch.addcdiv, ranges=((0.5, 4.0),) * 3, floor=4.0, complex_range=(0.5, 4.0), scalars={"value": 2}),

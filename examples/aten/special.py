@@ -119,9 +119,9 @@ def sinc(z: Complex) -> Complex:
 @pymetal.binary(promotion="int_to_float", opmath=True)
 def logaddexp(a: T, b: T) -> T:
     """log(e^a + e^b), without overflow: the larger operand is taken out of the logarithm."""
-    larger = metal.fmax(a, b)
-    if math.isinf(larger) or math.isnan(a + b):
-        return a + b if a != b else a
+    larger = max(a, b)
+    if math.isinf(larger) or math.isnan(larger):
+        return larger
     return larger + math.log1p(math.exp(-metal.fabs(a - b)))
 
 
@@ -135,9 +135,9 @@ def logaddexp(a: Complex, b: Complex) -> Complex:
 @pymetal.binary(promotion="int_to_float", opmath=True)
 def logaddexp2(a: T, b: T) -> T:
     """log2(2^a + 2^b), without overflow."""
-    larger = metal.fmax(a, b)
-    if math.isinf(larger) or math.isnan(a + b):
-        return a + b if a != b else a
+    larger = max(a, b)
+    if math.isinf(larger) or math.isnan(larger):
+        return larger
     return larger + math.log1p(metal.precise.exp2(-metal.fabs(a - b))) * INV_LN2
 
 

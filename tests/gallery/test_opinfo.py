@@ -1,0 +1,81 @@
+"""Every functor against torch, on torch's own OpInfo samples: values, `out=`, layouts, scalars as 0-dim tensors.
+
+Samples exist for every registered dtype, are empty, 0-dim, broadcast and dense. The value to compare with is that of
+torch's operator at double precision; `bounds` says how near a result must be, in units in the last place of its dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import opinfo
+import pytest
+import support
+import toolbox
+import torch
+from torch import Tensor
+
+from examples import unimplemented
+from examples.aten import load
+from examples.aten.bounds import HALF, bound
+from examples.aten.catalogue import CATALOGUE
+from pymetal.accuracy import ulp
+
+ALL = {**load(), **unimplemented.load()}
+MAIN = (torch.float32, torch.int64, torch.complex64)
+NARROW = (torch.float16, torch.bfloat16, torch.complex32)
+
+# Results that cancel are measured by what they are made of: samples go up to 9, and so do these.
+FLOORS = {"add_alpha": 32.0, "lerp": 256.0, "lerp_alpha": 64.0, "addcmul": 512.0, "addcdiv": 512.0}
+
+
+def _calls(name: str) -> list[opinfo.Call]:
+    functor = ALL[name]
+    found: list[opinfo.Call] = []
+    for dtype in support.registered(functor):
+        per_dtype = list(opinfo.calls(name, dtype, functor.arity.inputs, limit=8 if dtype in MAIN else 2))
+        largest = max(per_dtype, key=lambda c: max(o.numel() for o in c[0] if isinstance(o, Tensor)), default=None)
+        if largest is None:
+            continue
+        operands, scalars = largest
+        per_dtype.append(([_strided(o) for o in operands], scalars))
+        per_dtype.append(([o.flatten()[0] if isinstance(o, Tensor) else o for o in operands], scalars))
+        found += [(o, support.scalars_at(functor, dtype, s)) for o, s in per_dtype]
+    return found
+
+
+def _strided(x: Any) -> Any:
+    """The same values, every other element of a storage."""
+    if not isinstance(x, Tensor) or x.dim() == 0:
+        return x
+    wide = torch.empty((*x.shape, 2), dtype=x.dtype)
+    wide[..., 0] = x
+    return wide[..., 0]
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support")
+@pytest.mark.parametrize("name", ALL)
+def test_samples(name: str) -> None:
+    functor, row, limit = ALL[name], CATALOGUE[name], bound(name)
+    floor = max(row.floor, FLOORS.get(name, 0.0))
+    calls = _calls(name)
+    assert calls
+    with toolbox.batch("ieee"):
+        for operands, scalars in calls:
+            functor.jit_source(*operands, **scalars)
+        for number, (operands, scalars) in enumerate(calls):
+            tensors = [torch.as_tensor(o) for o in operands]
+            dtype = tensors[0].dtype
+            wanted = support.expected(row, functor, tensors, scalars)
+            result = functor(*operands, **scalars)
+            assert result.shape == wanted.shape
+            assert result.dtype == support.result_dtype(functor, dtype)
+            if number % 4 == 0:
+                out = torch.empty_like(result)
+                assert functor(*operands, **scalars, out=out) is out
+                torch.testing.assert_close(out, result, rtol=0, atol=0, equal_nan=True)
+            if result.is_floating_point() or result.is_complex():
+                most = HALF if dtype in NARROW else limit.complex if result.is_complex() else limit.real
+                assert ulp.worst(result, wanted, floor=floor) <= max(most, HALF), (operands, scalars, result, wanted)
+            else:
+                assert torch.equal(result, wanted), (operands, scalars, result, wanted)
