@@ -36,7 +36,7 @@ class Breaks:
         if not current.can_break:
             return False
         previous = self.tokens[state.position - 1]
-        level = state.stack[-1]
+        level = state.level
         if previous.opens:
             if previous.text == "{":
                 before = self.tokens[previous.index - 1] if previous.index else None
@@ -58,7 +58,7 @@ class Breaks:
         if current.must_break:
             return True
         previous = self.tokens[state.position - 1]
-        level = state.stack[-1]
+        level = state.level
         parameters = level[BREAK_PARAMETERS]
         if parameters and (
             (previous.text in (",", ";") and current.text not in (")", "}"))
@@ -101,7 +101,7 @@ class Breaks:
     def new_line(self, state: State) -> tuple[int, int]:
         """Where a new line begins, and the column from which that is counted."""
         current, previous = self.tokens[state.position], self.tokens[state.position - 1]
-        level = state.stack[-1]
+        level = state.level
         indent = level[INDENT]
         base = max(level[LAST_SPACE], indent)
         column = 0

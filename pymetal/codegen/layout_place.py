@@ -75,7 +75,7 @@ class Placer(Breaks):
 
     def _on_this_line(self, state: State, extra: int) -> None:
         current, previous = self.tokens[state.position], self.tokens[state.position - 1]
-        level = state.stack[-1]
+        level = state.level
         spaces = current.spaces + extra
         column = state.column
         if previous.opens:
@@ -115,13 +115,12 @@ class Placer(Breaks):
         elif previous.opens and previous.match >= 0:
             after = previous.match + 1
             called = after < len(self.tokens) and self.tokens[after].member
-            if called and len(state.stack) > 1 and not state.stack[-2][CALL_CONTINUATION]:
+            if called and state.outer is not None and not state.outer.level[CALL_CONTINUATION]:
                 level[LAST_SPACE] = column
 
     def _on_new_line(self, state: State) -> int:
         current, previous = self.tokens[state.position], self.tokens[state.position - 1]
-        stack = state.stack
-        level = stack[-1]
+        level = state.level
         penalty = current.penalty + (0 if level[HAS_BREAK] else _FIRST_BREAK_OF_LEVEL)
         level[HAS_BREAK] = True
         first_shift = current.text == "<<" and not level[FIRST_SHIFT]
@@ -142,8 +141,7 @@ class Placer(Breaks):
             level[BREAK_PARAMETERS] = False
         level[LAST_SPACE] = column + 3 if current.text == "<<" else column
         state.line_level = state.lowest_level = current.level
-        for outer in stack[:-1]:
-            outer[BREAK_PARAMETERS] = True
+        state.break_outer()
         if (
             previous.text not in (",", ":", ";")
             and (previous.role is not Role.CLOSE_ANGLE or current.level)
@@ -160,8 +158,7 @@ class Placer(Breaks):
     def move(self, state: State, newline: bool) -> int:
         """Opens and closes levels at the token that has just been placed."""
         current = self.tokens[state.position]
-        stack = state.stack
-        level = stack[-1]
+        level = state.level
         role = current.role
         if role is Role.BINARY or current.text == ",":
             level[NO_BREAK_IN_OPERAND] = False
@@ -183,16 +180,16 @@ class Placer(Breaks):
         if current.fake_open:
             self._open_expressions(state, current)
         if current.closes:
-            if len(stack) > 1 and (current.text != "}" or current.index):
-                stack.pop()
+            if current.index:
+                state.pop()
             if current.text == "]":
                 after = self.tokens[current.index + 1] if current.index + 1 < len(self.tokens) else None
                 if after is not None and after.text != "[":
-                    stack[-1][SUBSCRIPT_START] = 0
+                    state.level[SUBSCRIPT_START] = 0
         elif current.opens:
             self._open_bracket(state, current)
-        for _ in range(min(current.fake_close, len(stack) - 1)):
-            stack.pop()
+        for _ in range(current.fake_close):
+            state.pop()
         state.column += current.width
         state.position += 1
         penalty = _EXCESS * (state.column - LIMIT) if state.column > LIMIT else 0
@@ -203,11 +200,11 @@ class Placer(Breaks):
     def _open_expressions(self, state: State, current: Token) -> None:
         previous = self.tokens[current.index - 1] if current.index else None
         skip = previous is not None and (previous.opens or previous.text in (";", "return"))
-        stack, column = state.stack, state.column
+        column = state.column
         outermost = len(current.fake_open) - 1
         for index in range(outermost, -1, -1):
             precedence = current.fake_open[index]
-            outer = stack[-1]
+            outer = state.level
             level = outer[:]
             level[HAS_BREAK] = level[CHAINED] = False
             level[OPERATOR_WRAPPED] = True
@@ -235,11 +232,11 @@ class Placer(Breaks):
                 level[INDENT] += CONTINUATION
             if (previous is not None and not previous.opens) or precedence != COMMA:
                 level[BREAK_PARAMETERS] = False
-            stack.append(level)
+            state.push(level)
             skip = False
 
     def _open_bracket(self, state: State, current: Token) -> None:
-        outer = state.stack[-1]
+        outer = state.level
         last_space = outer[LAST_SPACE]
         origin = last_space if current.text == "{" else max(last_space, outer[CALL_START])
         indent = origin + CONTINUATION
@@ -250,7 +247,7 @@ class Placer(Breaks):
         no_break = outer[NO_BREAK] or outer[NO_BREAK_IN_OPERAND]
         if current.role is Role.OPEN_ANGLE:
             no_break = no_break or outer[UNWRAPPED_BUILDER]
-        state.stack.append(new_level(indent, origin, last_space, True, bool(no_break)))
+        state.push(new_level(indent, origin, last_space, True, bool(no_break)))
 
     def _place_table(self, state: State, table: tuple[list[ColumnFormat], list[int], list[int]]) -> int:
         """Places a long list of numbers as a table, when its first item is placed."""

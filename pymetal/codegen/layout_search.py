@@ -21,35 +21,32 @@ class Search(Placer):
 
     def run(self) -> str:
         """The statement's lines, without the indentation of the first."""
-        state = State(self.indent, [new_level(self.indent, self.indent, self.indent, False, False)])
+        state = State(self.indent, new_level(self.indent, self.indent, self.indent, False, False), None, {})
         self.move(state, False)
         count, end = 0, len(self.tokens)
         queue: list[tuple[int, int, State]] = [(0, 0, state)]
         seen: set[tuple[object, ...]] = set()
-        short: set[tuple[object, ...]] = set()
+        places: set[tuple[object, ...]] = set()
         while queue:
             penalty, _, state = heapq.heappop(queue)
             while state.position < end:
+                key = state.key()
+                place = key[:4]
+                # As clang-format does with long statements: from here on, levels do not tell states apart.
+                if key in seen or (count > _COMPLEX and place in places):
+                    break
+                seen.add(key)
+                places.add(place)
                 must, can = self.must_break(state), self.can_break(state)
+                if must and not can:
+                    break
                 if must or not can:
-                    if must and not can:
-                        break
                     penalty += self.add(state, must)
+                    count += 1
                     if queue and queue[0][0] <= penalty:
-                        count += 1
                         heapq.heappush(queue, (penalty, count, state))
                         break
                     continue
-                key = state.key()
-                if count > _COMPLEX:
-                    # As clang-format gives up on long statements: from here on, brackets do not tell states apart.
-                    short = short or {k[:4] for k in seen}
-                    if key[:4] in short:
-                        break
-                    short.add(key[:4])
-                if key in seen:
-                    break
-                seen.add(key)
                 other = state.copy()
                 kept = penalty + self.add(state, False)
                 broken = penalty + self.add(other, True)
