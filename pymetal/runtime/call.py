@@ -73,7 +73,7 @@ class Caller:
             described, device = _signature(args)
             if device is not None:
                 launch = self._launches.get((find_device(device).variant(), *described))
-                if launch is not None and not (launch.is_complex and any(a.is_conj() for a in args)):
+                if launch is not None and not (launch.is_complex and _is_conjugated(args)):
                     return self._again(launch, args, scalars)
         return self._slowly(args, out, scalars)
 
@@ -327,6 +327,11 @@ def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
         else:
             return described, None
     return described, device
+
+
+def _is_conjugated(args: tuple[Any, ...]) -> bool:
+    """True if an operand has a conjugation pending."""
+    return any(isinstance(a, torch.Tensor) and a.is_conj() for a in args)
 
 
 def _dtype(operand: Operand) -> torch.dtype:
