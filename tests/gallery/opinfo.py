@@ -78,7 +78,7 @@ _OTHERS: dict[str, tuple[str, str, Adapter]] = {
     "div_floor": ("div", "floor_rounding", _any_keywords),
     "div_trunc": ("div", "trunc_rounding", _any_keywords),
     "make_complex": ("complex", "", _plain),
-    "pow_scalar": ("pow", "", _last_is("exponent")),
+    "pow_scalar": ("pow", "", lambda s, arity: ([s.input], {})),
     "sqr": ("square", "", _plain),
     "trigamma": ("polygamma", "polygamma_n_1", lambda s, arity: ([s.input], {})),
     "polygamma": ("polygamma", "polygamma_n_2", _last_is("n")),

@@ -44,6 +44,7 @@ def wide(x: Tensor) -> Tensor:
 def expected(row: Row, functor: pymetal.Functor, operands: Sequence[Tensor], scalars: dict[str, Any]) -> Tensor:
     """The value of torch's operator: at double precision wherever the result is not an integer."""
     dtype = operands[0].dtype
+    operands = torch.broadcast_tensors(*operands)
     result = result_dtype(functor, dtype)
     if row.narrow or not (result.is_floating_point or result.is_complex):
         # torch has next to nothing for complex32.

@@ -1,6 +1,6 @@
-"""Every functor against torch, on torch's own OpInfo samples: values, `out=`, layouts, scalars as 0-dim tensors.
+"""Every functor against torch, on torch's own OpInfo samples and over the ranges of the catalogue.
 
-Samples exist for every registered dtype, are empty, 0-dim, broadcast and dense. The value to compare with is that of
+Values, `out=`, layouts, 0-dim tensors. Samples exist for every registered dtype, are empty, 0-dim, broadcast and dense. The value to compare with is that of
 torch's operator at double precision; `bounds` says how near a result must be, in units in the last place of its dtype.
 """
 
@@ -27,6 +27,7 @@ NARROW = (torch.float16, torch.bfloat16, torch.complex32)
 
 # Results that cancel are measured by what they are made of: samples go up to 9, and so do these.
 FLOORS = {"add_alpha": 32.0, "lerp": 256.0, "lerp_alpha": 64.0, "addcmul": 512.0, "addcdiv": 512.0}
+FLOORS |= {"hermite_polynomial_h": 2048.0, "hermite_polynomial_he": 128.0, "laguerre_polynomial_l": 64.0}
 
 
 def _calls(name: str) -> list[opinfo.Call]:
@@ -40,8 +41,16 @@ def _calls(name: str) -> list[opinfo.Call]:
         operands, scalars = largest
         per_dtype.append(([_strided(o) for o in operands], scalars))
         per_dtype.append(([o.flatten()[0] if isinstance(o, Tensor) else o for o in operands], scalars))
-        found += [(o, support.scalars_at(functor, dtype, s)) for o, s in per_dtype]
+        defaults = CATALOGUE[name].scalars
+        found += [(o, support.scalars_at(functor, dtype, {**defaults, **s})) for o, s in per_dtype]
     return found
+
+
+def _most(name: str, dtype: torch.dtype, result: torch.dtype) -> float:
+    """The largest error that is allowed, in units in the last place."""
+    limit = bound(name)
+    complex_too = dtype.is_complex or result.is_complex
+    return HALF if dtype in NARROW else max(HALF, limit.real, limit.complex if complex_too else 0.0)
 
 
 def _strided(x: Any) -> Any:
@@ -56,13 +65,21 @@ def _strided(x: Any) -> Any:
 @pytest.mark.filterwarnings("ignore:ComplexHalf support")
 @pytest.mark.parametrize("name", ALL)
 def test_samples(name: str) -> None:
-    functor, row, limit = ALL[name], CATALOGUE[name], bound(name)
+    functor, row = ALL[name], CATALOGUE[name]
     floor = max(row.floor, FLOORS.get(name, 0.0))
     calls = _calls(name)
     assert calls
+    ranges = [
+        (support.inputs(row, dtype, functor.arity.inputs), support.scalars_at(functor, dtype, row.scalars))
+        for dtype in support.registered(functor)
+    ]
     with toolbox.batch("ieee"):
-        for operands, scalars in calls:
+        for operands, scalars in calls + ranges:
             functor.jit_source(*operands, **scalars)
+        for operands, scalars in ranges:
+            dtype = operands[0].dtype
+            error = float(support.measure(row, functor, operands, scalars).max())
+            assert error <= _most(name, dtype, support.result_dtype(functor, dtype)), (dtype, error)
         for number, (operands, scalars) in enumerate(calls):
             tensors = [torch.as_tensor(o) for o in operands]
             dtype = tensors[0].dtype
@@ -75,7 +92,7 @@ def test_samples(name: str) -> None:
                 assert functor(*operands, **scalars, out=out) is out
                 torch.testing.assert_close(out, result, rtol=0, atol=0, equal_nan=True)
             if result.is_floating_point() or result.is_complex():
-                most = HALF if dtype in NARROW else limit.complex if result.is_complex() else limit.real
-                assert ulp.worst(result, wanted, floor=floor) <= max(most, HALF), (operands, scalars, result, wanted)
+                error = ulp.worst(result, wanted, floor=floor)
+                assert error <= _most(name, dtype, result.dtype), (error, operands, scalars, result, wanted)
             else:
                 assert torch.equal(result, wanted), (operands, scalars, result, wanted)

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,19 @@ def test_every_functor_has_a_row_and_says_what_it_is() -> None:
 def test_bounds_above_four_have_a_reason() -> None:
     for name, bound in BOUNDS.items():
         assert bound.why or max(bound.real, bound.complex) <= 4, name
+
+
+def test_table_of_the_docs_is_complete() -> None:
+    tool = Path(__file__).parents[2] / "tools" / "gallery_table.py"
+    done = subprocess.run(
+        [sys.executable, str(tool), "--check"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_polynomials_are_those_that_are_derived() -> None:
+    tool = Path(__file__).parents[2] / "tools" / "fit_gallery.py"
+    assert subprocess.run([sys.executable, str(tool), "--check"], timeout=120, check=False).returncode == 0
 
 
 def test_operators_without_a_kernel() -> None:
