@@ -51,6 +51,7 @@ ALLOWED = {
     ("codegen.upstream.toolchain_checks", "runtime.host"): "compiles the text that was placed in a checkout",
     ("cli", ""): "`--version` prints pymetal.__version__",
     ("cli.doctor", ""): "`doctor` prints pymetal.__version__",
+    ("cli.self_test", ""): "finds the examples beside the package",
 }
 
 Graph = Mapping[str, Mapping[str, bool]]  # module -> imported module -> whether inside a function

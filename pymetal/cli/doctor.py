@@ -1,4 +1,4 @@
-"""`pymetal doctor`: what this machine has that pymetal uses, and what is missing."""
+"""`pymetal doctor`: what this machine has that pymetal uses, what is missing, and whether a device computes right."""
 
 from __future__ import annotations
 
@@ -9,19 +9,51 @@ import sys
 
 import torch
 
+from pymetal.cli import UsageError
 from pymetal.errors import ToolchainError
 from pymetal.runtime.cache import default_cache
 from pymetal.runtime.mps import MPS
 from pymetal.runtime.toolchain import describe, find_compiler
 
+_MIB = 2**20
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--device", choices=("mps", "host"),
+        help="run the functors of all examples there, and compare them with torch on the CPU",
+    )  # fmt: skip
+    parser.add_argument("--functors", nargs="+", default=[], metavar="FILE", help="those of these files instead")
+    parser.add_argument("--clear-cache", action="store_true", help="remove all compiled kernels from the disk cache")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reports; returns 1 if the host device has no compiler."""
+    """Reports; returns 1 if the host device has no compiler, or the device of `--device` is missing or wrong."""
+    if args.clear_cache:
+        _clear(args.json)
+        if args.device is None:
+            return 0
+    if args.device is not None:
+        from pymetal.cli import self_test
+
+        return self_test.run(args.device, args.json, args.functors)
+    if args.functors:
+        raise UsageError("--functors goes with --device")
+    return _report(args.json)
+
+
+def _clear(as_json: bool) -> None:
+    cache = default_cache()
+    freed = cache.clear()
+    if as_json:
+        print(json.dumps({"cache": str(cache.root), "freed_bytes": freed}))
+    else:
+        print(f"cache     {cache.root}: {freed / _MIB:.1f} MiB removed")
+
+
+def _report(as_json: bool) -> int:
     from pymetal import __version__
 
     problem: str | None = None
@@ -41,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         "cache_bytes": cache.size(),
         "problem": problem,
     }
-    if args.json:
+    if as_json:
         print(json.dumps(report))
         return 1 if problem else 0
     print(f"pymetal   {report['pymetal']}")
@@ -50,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"system    {report['system']}")
     print(f"compiler  {compiler or 'none'}")
     print(f"MPS       {'yes' if report['mps'] else 'no'}")
-    print(f"cache     {cache.root} ({cache.size() / 2**20:.1f} MiB)")
+    print(f"cache     {cache.root} ({cache.size() / _MIB:.1f} MiB)")
     if problem:
         print(problem, file=sys.stderr)
         return 1
