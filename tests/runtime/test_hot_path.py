@@ -34,18 +34,18 @@ def python_calls(work: Callable[[], object]) -> tuple[int, int]:
     return counts["call"] - 1, counts["c_call"] - 1  # setprofile(None) is one, too
 
 
-# The call, and how many Python functions it may enter: Functor.__call__, Caller.__call__, the signature, the device, the
-# numerics mode (5), the launch, the allocation, the kernel and its binding; then those for each bound
-# number, and for a grid of more dimensions the general binding.
+# The call, and how many Python functions it may enter: Functor.__call__, Caller.__call__, whether torch transforms the
+# call (3), the signature, the device, its variant with the numerics mode (5), the launch, the allocation, the kernel and
+# its binding; then those for each bound number, and for a grid of more dimensions the general binding.
 WARM: dict[str, tuple[Callable[[], object], int]] = {
-    "same shape": (lambda: summed(X, Y), 14),
-    "broadcast": (lambda: summed(X, ROW), 23),
-    "transposed": (lambda: summed(X.t(), Y), 23),
-    "number": (lambda: summed(X, 2.0), 17),
-    "scalar": (lambda: scaled(X, Y, alpha=2.0), 14),
-    "scalar of an int": (lambda: scaled(X, Y, alpha=2), 22),
-    "default scalar": (lambda: scaled(X, Y), 22),
-    "complex": (lambda: summed(MATRIX, MATRIX), 17),
+    "same shape": (lambda: summed(X, Y), 17),
+    "broadcast": (lambda: summed(X, ROW), 26),
+    "transposed": (lambda: summed(X.t(), Y), 26),
+    "number": (lambda: summed(X, 2.0), 20),
+    "scalar": (lambda: scaled(X, Y, alpha=2.0), 17),
+    "scalar of an int": (lambda: scaled(X, Y, alpha=2), 25),
+    "default scalar": (lambda: scaled(X, Y), 25),
+    "complex": (lambda: summed(MATRIX, MATRIX), 22),
 }
 
 
@@ -102,4 +102,4 @@ def test_a_warm_call_on_mps_runs_as_little() -> None:
         (launch,) = add._caller._launches.values()
         object.__setattr__(launch, "kernel", lambda *args, threads: None)
         entered, _ = python_calls(lambda: add(x, x))
-        assert 3 <= entered <= 9, entered
+        assert 3 <= entered <= 12, entered
