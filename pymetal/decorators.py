@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from pymetal.arity import BINARY, TERNARY, UNARY, Arity
+from pymetal.errors import CallError, nearest
 from pymetal.functor import Functor
 
 Decorated = Callable[..., Any]
+_KEYWORDS = ("promotion", "dtypes", "opmath", "max_ulp")
 
 
 class Decorator:
@@ -35,7 +37,7 @@ class Decorator:
 
     def __call__(
         self, function: Decorated | None = None, /, *, promotion: str = "default", dtypes: object = None,
-        opmath: bool = False, max_ulp: object = None,
+        opmath: bool = False, max_ulp: object = None, **unknown: object,
     ) -> Functor | Callable[[Decorated], Functor]:  # fmt: skip
         """The functor of `function`, or, without one, a decorator.
 
@@ -51,6 +53,13 @@ class Decorator:
         Raises:
             PyMetalError: the function cannot become Metal; the message shows the place and the way out.
         """
+
+        for name in unknown:
+            near = nearest(name, _KEYWORDS)
+            raise CallError(
+                f"@pymetal.{self._arity.name} has no keyword {name!r}" + (f"; did you mean {near!r}?" if near else ""),
+                hint=f"Keywords: {', '.join(_KEYWORDS)}.",
+            )
 
         def make(f: Decorated) -> Functor:
             return Functor(f, self._arity, promotion, dtypes, opmath, max_ulp)

@@ -21,7 +21,7 @@ from pymetal.frontend.annotations import Signature, parse_signature
 from pymetal.frontend.definition import Definition
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import read_source
-from pymetal.frontend.verify import Body, check_functor
+from pymetal.frontend.verify import Body, check_functor, too_deep
 from pymetal.meaning.evaluate import evaluate
 from pymetal.promotion import Promotion, find_promotion
 from pymetal.runtime import plan
@@ -70,7 +70,10 @@ class Functor:
         self._signature = self._bodies[0].signature
         self._scalars = {name: default for name, _, default, _ in self._signature.scalars}
         self._widens = self.opmath and self.arity.widens(bool(self._scalars))
-        checked = check_functor(self._bodies, self._promotion, self._wanted, self.opmath and not self._widens)
+        try:
+            checked = check_functor(self._bodies, self._promotion, self._wanted, self.opmath and not self._widens)
+        except RecursionError:
+            raise too_deep(self._bodies[-1]) from None
         self.ir = ir.Checked(identifier(checked.name), checked.doc, checked.overloads)
         self.__pymetal_definition__ = Definition(self._signature, self.ir, promotes=True)
         self.name = self.ir.name
@@ -171,10 +174,9 @@ class Functor:
         operands, numbers = self._caller.operands(args), self._caller.numbers(scalars)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)] or [torch.empty(0)])
         described = [plan.describe(o, device) for o in operands]
-        promoted = plan.promote(described)
+        promoted = plan.meeting_dtype(described, self.ir.domain, bool(self._promotion.floats))
         element = dtypes.from_torch(promoted)
-        registered = _SINGLE.get(element, element) if element else None
-        found = next((o for o in self.ir.overloads if _serves(o, registered)), None) if registered else None
+        found = next((o for o in self.ir.overloads if _serves(o, element)), None) if element else None
         if element is None or found is None:
             plan.element_type(self.name, promoted, self.ir.domain)
             raise AssertionError("a registered dtype has an overload")
@@ -214,7 +216,9 @@ class Functor:
     @functools.cached_property
     def _caller(self) -> Caller:
         tensors = tuple(name for name, _ in self._signature.tensors)
-        return Caller(self.name, tensors, self._scalars, self.ir, self._text, self._widens)
+        return Caller(
+            self.name, tensors, self._scalars, self.ir, self._text, self._widens, bool(self._promotion.floats)
+        )
 
     # --- as an object ---
 
@@ -240,7 +244,9 @@ _SINGLE = {wide: single for single, wide in _DOUBLE.items()}
 
 def _serves(overload: ir.Overload, element: DType) -> bool:
     """True for the overload of `element`, or, for a double, of any dtype of its kind."""
-    return element in overload.domain or any(d.kind is element.kind for d in overload.domain)
+    if element not in _SINGLE:
+        return element in overload.domain
+    return any(d.kind is element.kind for d in overload.domain)
 
 
 def metal_text(functors: Iterable[Functor]) -> str:

@@ -11,7 +11,7 @@ from pymetal.codegen.names import identifier
 from pymetal.frontend.annotations import parse_helper
 from pymetal.frontend.definition import Definition
 from pymetal.frontend.source import read_source
-from pymetal.frontend.verify import Body, check_helper
+from pymetal.frontend.verify import Body, check_helper, too_deep
 
 
 class Helper:
@@ -32,7 +32,10 @@ class Helper:
         return Body(source, parse_helper(source, getattr(function, "__kwdefaults__", None) or {}))
 
     def _check(self) -> None:
-        checked, failures = check_helper(self._bodies)
+        try:
+            checked, failures = check_helper(self._bodies)
+        except RecursionError:
+            raise too_deep(self._bodies[-1]) from None
         self.ir = ir.Checked(identifier(checked.name), checked.doc, checked.overloads, helper=True)
         self.__pymetal_definition__ = Definition(self._bodies[0].signature, self.ir, failures)
         self.name = self.ir.name

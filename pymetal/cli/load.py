@@ -56,7 +56,7 @@ def load_functors(path: str, only: Sequence[str] | None = None) -> list[Functor]
             near = nearest(wanted, found)
             raise UsageError(
                 f"{path}: no functor is called {wanted!r}"
-                + (f"; did you mean {near!r}?" if near else "")
+                + (f"; did you mean {near!r}?" if near else ".")
                 + f" It has {', '.join(found)}."
             )
     return [found[n] for n in dict.fromkeys(only)]

@@ -66,7 +66,8 @@ def _finished(lines: list[Line], spans: list[Origin]) -> str:
 
 
 def _comment(checked: Checked) -> list[Line]:
-    return [Line(f"// {line}".rstrip()) for line in to_ascii(checked.doc).splitlines()]
+    # A backslash at the end would make the next line a part of the comment.
+    return [Line(f"// {line}".rstrip(" \\")) for line in to_ascii(checked.doc).splitlines()]
 
 
 def members(checked: Checked) -> dict[str, str]:

@@ -3,7 +3,8 @@
 Where C++ and the IR differ, this module closes the gap:
 
 * C++ computes on integers narrower than int as int. A `Fragment` that is not `exact` holds such an int, right only
-  modulo the width of its type; it is converted before anything looks at more than those bits.
+  modulo the width of its type; it is converted before anything looks at more than those bits. One that is not `typed`
+  has the right value as an int; it is converted where templates are chosen by the type.
 * Metal has no implicit conversion to bfloat, and none at all between half and bfloat: these go through float.
 * A literal takes the type of the expression, not C++'s type of the literal.
 """
@@ -16,7 +17,7 @@ from typing_extensions import assert_never
 
 from pymetal import dtypes, ir
 from pymetal.codegen.literals import literal, literal_of
-from pymetal.codegen.names import FUNCTIONS
+from pymetal.codegen.names import FUNCTIONS, rename
 from pymetal.codegen.tables import table_name
 from pymetal.dtypes import DType, Kind
 from pymetal.ir import (
@@ -33,6 +34,7 @@ from pymetal.ir import (
     Name,
     Named,
     Prefix,
+    Rule,
     Select,
     Type,
     Wrapped,
@@ -54,6 +56,7 @@ class Fragment:
     text: str
     precedence: int = PRIMARY
     exact: bool = True
+    typed: bool = True
 
     def within(self, precedence: int) -> str:
         """The text as an operand of something that binds as tightly as `precedence`."""
@@ -102,11 +105,11 @@ class Printer:
                 a, b = self.expr(then), self.expr(otherwise)
                 test = self.expr(condition).within(CONDITIONAL + 1)
                 text = f"{test} ? {a.within(CONDITIONAL + 1)} : {b.within(CONDITIONAL)}"
-                return Fragment(text, CONDITIONAL, a.exact and b.exact)
+                return Fragment(text, CONDITIONAL, a.exact and b.exact, a.typed and b.typed)
             case Call():
                 return self._call(expr)
             case Bits(type_, value):
-                return Fragment(f"as_type<{self.type(type_)}>({self.value(value).text})")
+                return Fragment(f"as_type<{self.type(type_)}>({self.argument(value).text})")
             case Element(table, index):
                 return Fragment(f"{table_name(self.owner, table)}[{self.expr(index).text}]")
             case Invoke():
@@ -119,20 +122,31 @@ class Printer:
         fragment = self.expr(expr)
         return fragment if fragment.exact else Fragment(f"static_cast<{self.type(expr.type)}>({fragment.text})")
 
+    def argument(self, expr: Expr) -> Fragment:
+        """The text of `expr`, of its own type to the letter: templates are chosen by it."""
+        fragment = self.expr(expr)
+        if fragment.exact and fragment.typed:
+            return fragment
+        return Fragment(f"static_cast<{self.type(expr.type)}>({fragment.text})")
+
     def _call(self, call: Call) -> Fragment:
         op = call.op
-        args = [self.expr(a) if op.congruent else self.value(a) for a in call.args]
-        exact = not op.wraps or not self._narrow(call.type)
+        narrow = self._narrow(call.type)
+        exact = not op.wraps or not narrow
+        if isinstance(op.text, Named | Member | Field | Wrapped):
+            args = [self.argument(a) for a in call.args]
+        else:
+            args = [self.expr(a) if op.congruent else self.value(a) for a in call.args]
         match op.text:
             case Infix(symbol, precedence):
                 left, right = (self._operand(a, precedence) for a in args)
                 # The operators are left-associative: an equal one on the right needs parentheses.
                 text = f"{left.within(precedence)} {symbol} {right.within(precedence + 1)}"
-                return Fragment(text, precedence, exact)
+                return Fragment(text, precedence, exact, op.rule is not Rule.SAME or not narrow)
             case Prefix(symbol):
                 operand = args[0].within(PREFIX)
                 gap = f"({operand})" if operand.startswith(symbol) else operand
-                return Fragment(f"{symbol}{gap}", PREFIX, exact)
+                return Fragment(f"{symbol}{gap}", PREFIX, exact, op.rule is not Rule.SAME or not narrow)
             case Member(function) if self.free:
                 return Fragment(f"{self.owner}_{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
             case Named(function) | Member(function):
@@ -145,8 +159,7 @@ class Printer:
                 assert_never(op.text)
 
     def _invoke(self, call: Invoke) -> Fragment:
-        # Arguments have the parameters' types to the letter: templates are chosen by them.
-        args = [self.value(a).text for a in call.args]
+        args = [self.argument(a).text for a in call.args]
         callee = call.callee
         if callee.helper:
             return Fragment(f"{helper_name(callee.name)}({', '.join(args)})")
@@ -164,7 +177,7 @@ class Printer:
         mixed |= precedence in _LOGICAL and operand.precedence in _LOGICAL and precedence != operand.precedence
         mixed |= precedence in _BITWISE and operand.precedence < PREFIX and operand.precedence != precedence
         mixed |= precedence == _SHIFT and operand.precedence < PREFIX
-        return Fragment(f"({operand.text})", PRIMARY, operand.exact) if mixed else operand
+        return Fragment(f"({operand.text})", PRIMARY, operand.exact, operand.typed) if mixed else operand
 
     def _narrow(self, type_: Type) -> bool:
         resolved = (ir.resolve(type_, d) for d in self.domain)
@@ -203,14 +216,16 @@ class Printer:
             number = complex(value)
             return Fragment(f"{self.type(type_)}({literal(number.real)}, {literal(number.imag)})")
         if only is None:
-            return Fragment(f"{self.type(type_)}({literal(value)})")
+            # Only a floating type takes a number of more than 64 bits, and a literal of it is a float.
+            wide = isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
+            return Fragment(f"{self.type(type_)}({literal(float(value) if wide else value)})")  # type: ignore[arg-type]
         text = literal_of(value, only)
         return Fragment(text, PREFIX if text.startswith("-") else PRIMARY)
 
 
 def helper_name(name: str) -> str:
     """A helper's name in the text: one that Metal or c10 has as a function would be ambiguous."""
-    return f"{name}_" if name in FUNCTIONS else name
+    return rename([name], FUNCTIONS)[name]
 
 
 def params_argument(callee: ir.Checked, element: DType | None) -> str:

@@ -125,6 +125,8 @@ class Arithmetic:
         values = [number(a) for a in args]
         if op.python is None or None in values:
             return None
+        if op is ops.POW and _is_huge(values):
+            raise refusal("python-error", span, op=op.name, error="the result has thousands of digits")
         try:
             return weak(op.python(*values), span)
         except (ArithmeticError, ValueError, TypeError) as error:
@@ -141,6 +143,8 @@ class Arithmetic:
         kinds = self.typing.kinds(base.type)
         if kinds == {Kind.BOOL} or (kinds <= dtypes.INTEGRAL and not isinstance(value, int)):
             return self.apply(ops.POW, [base, exponent], span)
+        if value == 0:
+            return self.convert(weak(1, span), base.type)
         if value == 1:
             return base
         if value in (2, 3):
@@ -149,6 +153,8 @@ class Arithmetic:
         if kinds <= {Kind.FLOATING}:
             if value == 0.5:
                 return self.apply(TABLE["metal.precise.sqrt"], [base], span)
+            if value == -0.5:
+                return self.apply(TABLE["metal.precise.rsqrt"], [base], span)
             if value in (-1, -2):
                 divisor = base if value == -1 else self.apply(ops.MUL, [base, base], span)
                 return self.apply(ops.TRUEDIV, [weak(1, span), divisor], span)
@@ -170,6 +176,14 @@ class Arithmetic:
             result = self.apply(ops.ADD, [product, weak(coefficient, span)], span)
         # A constant polynomial still has the type of its argument.
         return self.convert(result, x.type) if len(coefficients) == 1 else result
+
+
+def _is_huge(values: Sequence[Number | None]) -> bool:
+    """True for an integer power that Python would take long to compute."""
+    base, exponent = values
+    if not isinstance(base, int) or not isinstance(exponent, int):
+        return False
+    return base.bit_length() * abs(exponent) > 4096
 
 
 def number(expr: Expr) -> Number | None:

@@ -101,6 +101,12 @@ def _cast_call(x: ExpressionContext, node: ast.Call, env: Env, target: Type) -> 
             return weak(float(argument.value), span)  # float("inf"), float("nan")
         except ValueError:
             pass
+    variable = static_value(x.source, node.func) if is_dotted(node.func) else None
+    if isinstance(variable, TypeVariable) and not x.typing.kinds(ir.Var()) <= variable.kinds:
+        raise refusal(
+            "operand-kind", span, op=f"{variable.name}()", type=x.describe(ir.Var()), at="",
+            way="It stands for the element type. Use T(x), or a dtype such as pymetal.int64(x).",
+        )  # fmt: skip
     return cast(x, x.lower(argument, env), x.element(target), span)
 
 

@@ -86,7 +86,7 @@ class StatementContext(Protocol):
     liveness: Liveness
     loops: list[Loop]
     unrolled: tuple[int, ...]
-    folded: set[ast.stmt | None]
+    folded: set[ast.AST]
 
     @property
     def expressions(self) -> ExpressionContext: ...

@@ -131,7 +131,8 @@ class Expressions:
         value = static_value(self.source, node)
         if not isinstance(value, (tuple, list)):
             return None
-        if not value or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
+        numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
+        if not value or not numbers or any(isinstance(v, int) and v.bit_length() > 63 for v in value):
             raise refusal("table", self.source.span(node), name=ast.unparse(node))
         floats = any(isinstance(v, float) for v in value)
         small = all(-(1 << 31) <= v < 1 << 31 for v in value)

@@ -11,7 +11,7 @@ from pymetal.frontend.context import Binding, Block, Env, Loop, StatementContext
 from pymetal.frontend.liveness import NONE, assigned
 from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import construct, refusal
-from pymetal.ir import Break, Const, Continue, Expr, For, Name, Stmt, Type, Weak, While
+from pymetal.ir import Break, Const, Continue, Expr, For, Name, Return, Stmt, Type, Weak, While
 
 _MAX_UNROLL = 1024
 
@@ -44,6 +44,10 @@ def lower_while(x: StatementContext, stmt: ast.While, out: list[Stmt], env: Env,
     loop = x.loops.pop()
     out.append(While(condition, tuple(body), x.source.span(stmt)))
     endless = isinstance(condition, Const) and bool(condition.value)
+    if endless and not loop.exits and not any(isinstance(s, Return) for s in ir.statements(tuple(body))):
+        raise refusal(
+            "loop", x.source.span(stmt), what="a loop that never ends", way="Leave it by `break` or `return`."
+        )
     ends = loop.exits if endless else [env, *loop.exits]
     return merge(env, ends), bool(ends)
 
@@ -158,6 +162,8 @@ def _counted(
         inner, statements = x.new_block(live), list[Stmt]()
         if own:
             env = x.assign(name, variable, stmt, statements, env, inner)
+            if name not in assigned(stmt.body):
+                env = {**env, name: replace(env[name], bounds=limits)}
         else:
             env = {**env, name: Binding(variable, None, inner.number, bounds=limits)}
         return [*statements, *x.block(stmt.body, env, inner)[0]]

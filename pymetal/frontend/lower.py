@@ -62,7 +62,7 @@ class Lowering:
             self.loops: list[Loop] = []
             self.unrolled: tuple[int, ...] = ()  # the round of each static_range around the current statement
             self.blocks = 0
-            self.folded: set[ast.stmt | None] = set()  # branches and loops decided when the functor is compiled
+            self.folded: set[ast.AST] = set()  # branches and loops decided when the functor is compiled
             function = self._function()
             if not self.variables.changed:
                 return function
@@ -111,10 +111,11 @@ class Lowering:
     def block(self, stmts: list[ast.stmt], env: Env, block: Block) -> tuple[list[Stmt], Env, bool]:
         """The statements of a block, the names after it, and whether control can leave by its end."""
         out: list[Stmt] = []
-        falls, last = True, None
+        falls = True
+        last: ast.stmt | None = None
         for stmt in stmts:
-            if not falls:
-                if last in self.folded:
+            if last is not None and not falls:
+                if not self.folded.isdisjoint(ast.walk(last)):
                     break  # other dtypes take the other branch, and get here
                 raise refusal("unreachable", self.source.span(stmt))
             env, falls = self._statement(stmt, out, env, block)

@@ -148,6 +148,10 @@ REFUSALS: dict[str, Refusal] = {
         55, "{found} does not say what its element type is: Metal finds that from a parameter of the type itself",
         "Annotate a parameter with the element type: `z: Complex` with `RealOf[T]`, or use complex64 and float.",
     ),
+    "too-deep": Refusal(
+        56, "an expression of {functor} is nested too deeply",
+        "Give parts of it names; shorten a table of coefficients.",
+    ),
     "static-loop": _type(52, "{what} in a loop that static_range unrolls", "Use range(), or an `if`."),
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pymetal.errors import SourceError, Span
 from pymetal.frontend.refusals import construct, refusal
@@ -59,6 +59,11 @@ def read_source(function: object) -> Source:
             "a lambda cannot be a functor: it has no name to give the kernel and no place for annotations",
             hint="Write it as a `def` in a file.",
         )
+    if hasattr(function, "__wrapped__"):
+        raise SourceError(
+            f"{name} is wrapped by another decorator, whose work a kernel would not do",
+            hint="Put the pymetal decorator next to the `def`, and the other one above it.",
+        )
     try:
         lines, start = inspect.getsourcelines(function)
     except (OSError, TypeError, SyntaxError, IndentationError) as error:
@@ -80,9 +85,8 @@ def read_source(function: object) -> Source:
         lines = ["if True:\n", *lines]
     names, known = _scope(function)
     stripped = tuple(line.rstrip("\r\n") for line in lines)
-    plain = definition if isinstance(definition, ast.FunctionDef) else ast.FunctionDef()
-    source = Source(plain, file, start - shift, stripped, names, known)
-    if plain is not definition:
+    source = Source(cast("ast.FunctionDef", definition), file, start - shift, stripped, names, known)
+    if not isinstance(definition, ast.FunctionDef):
         what, way = construct(definition)
         raise refusal("statement", source.span(definition), what=what, way=way)
     return source

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import DType, Kind
-from pymetal.errors import PyMetalError
+from pymetal.errors import PyMetalError, Span
 from pymetal.frontend.annotations import Signature
 from pymetal.frontend.arithmetic import is_finite_integer
 from pymetal.frontend.expressions import Expressions
@@ -99,25 +100,30 @@ def check_helper(bodies: Sequence[Body]) -> tuple[Checked, dict[DType, PyMetalEr
     failures: dict[DType, PyMetalError] = {}
     domain = dtypes.ordered(d for b in bodies for d in dtypes.ALL if b.admits(d))
     for body, _, group in _groups(bodies, domain):
-        result = body.signature.result.type
-        try:
-            function = lower(body.source, body.signature, group, ir.Var(), result)
-        except PyMetalError as error:
-            failures.update(dict.fromkeys(group, error))
-            continue
-        served = []
-        for dtype in group:
-            try:
-                verify(body.source, function, dtype)
-                served.append(dtype)
-            except PyMetalError as error:
-                failures[dtype] = error
-        if served:
-            _merge(overloads, tuple(served), function)
+        function = _helper(body, group, failures)
+        if function is None:  # perhaps at some of them
+            group = tuple(d for d in group if _helper(body, (d,), failures) is not None)
+            function = _helper(body, group, failures) if group else None
+        if function is not None:
+            _merge(overloads, group, function)
     if not overloads:
         raise next(iter(failures.values()))
     name = bodies[0].source.node.name
     return Checked(name, docstring(bodies[0].source), tuple(overloads), helper=True), failures
+
+
+def _helper(body: Body, group: tuple[DType, ...], failures: dict[DType, PyMetalError]) -> Function | None:
+    """A helper's body for `group`, or None, and in `failures` why it does not type-check."""
+    try:
+        function = lower(body.source, body.signature, group, ir.Var(), body.signature.result.type)
+        for dtype in group:
+            verify(body.source, function, dtype)
+    except PyMetalError as error:
+        failures.update(dict.fromkeys(group, error))
+        return None
+    for dtype in group:
+        failures.pop(dtype, None)
+    return function
 
 
 def _groups(bodies: Sequence[Body], domain: tuple[DType, ...]) -> Iterator[tuple[Body, Kind, tuple[DType, ...]]]:
@@ -193,6 +199,9 @@ def verify(source: Source, function: Function, element: DType) -> None:
     Raises:
         FunctorTypeError: an operator does not take operands of that dtype, or a constant does not fit it.
     """
+    for stmt in ir.statements(function.body):
+        if any(ir.depth(expr) > _MAX_DEPTH for expr in ir.own_expressions(stmt)):
+            raise refusal("too-deep", stmt_span(source, stmt), functor=source.node.name)
     for expr in ir.expressions(function.body):
         match expr:
             case Call(op, args, _, span):
@@ -208,15 +217,25 @@ def verify(source: Source, function: Function, element: DType) -> None:
             case Const(value, type_, span):
                 dtype = ir.resolve(type_, element)
                 if dtype is not None and not fits(value, dtype):
-                    raise refusal("does-not-fit", span or source.span(source.node), value=value, dtype=dtype)
+                    place = span or source.span(source.node)
+                    raise refusal("does-not-fit", place, value=reprlib.repr(value), dtype=dtype)
             case Name() | Cast() | Select() | Bits() | Element() | Invoke():
                 pass
+
+
+_MAX_DEPTH = 200  # of expressions inside one another: walkers recurse
+_BEYOND_DOUBLES = 1 << 1024  # Python cannot make a float of such an integer
+
+
+def stmt_span(source: Source, stmt: ir.Stmt) -> Span:
+    """The place of a statement, or of the function if it has none of its own."""
+    return getattr(stmt, "span", None) or source.span(source.node)
 
 
 def fits(value: bool | int | float | complex, dtype: DType) -> bool:
     """True if a constant can be written as `dtype`: integers exactly, floats by rounding."""
     if dtype.kind not in (Kind.SIGNED, Kind.UNSIGNED):
-        return True
+        return not isinstance(value, int) or abs(value) < _BEYOND_DOUBLES
     if not is_finite_integer(value):
         return False
     assert not isinstance(value, complex)
@@ -228,3 +247,8 @@ def fits(value: bool | int | float | complex, dtype: DType) -> bool:
 def docstring(source: Source) -> str:
     """The function's docstring, cleaned, or the empty string."""
     return ast.get_docstring(source.node) or ""
+
+
+def too_deep(body: Body) -> PyMetalError:
+    """The error for a body whose expressions nest deeper than Python's recursion goes."""
+    return refusal("too-deep", body.source.span(body.source.node), functor=body.source.node.name)

@@ -50,7 +50,17 @@ from pymetal.ir.types import (
     Weak,
     resolve,
 )
-from pymetal.ir.walk import blocks, callees, expressions, operands, own_expressions, statements, subexpressions, uses
+from pymetal.ir.walk import (
+    blocks,
+    callees,
+    depth,
+    expressions,
+    operands,
+    own_expressions,
+    statements,
+    subexpressions,
+    uses,
+)
 
 __all__ = [
     "APPLY",
@@ -101,6 +111,7 @@ __all__ = [
     "Wrapped",
     "blocks",
     "callees",
+    "depth",
     "expressions",
     "operands",
     "own_expressions",

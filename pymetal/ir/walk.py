@@ -99,6 +99,16 @@ def subexpressions(expr: Expr) -> Iterator[Expr]:
         stack.extend(reversed(operands(current)))
 
 
+def depth(expr: Expr) -> int:
+    """How many expressions stand inside one another at most."""
+    deepest, stack = 0, [(expr, 1)]
+    while stack:
+        current, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((part, level + 1) for part in operands(current))
+    return deepest
+
+
 def callees(checked: Checked) -> tuple[Checked, ...]:
     """The functions that `checked` calls, and those that they call, each before its callers."""
     found: dict[Checked, None] = {}

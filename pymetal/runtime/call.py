@@ -61,6 +61,7 @@ class Caller:
     checked: Checked
     text: FunctorText
     widens: bool  # half and bfloat are widened before the functor is called
+    to_float: bool  # integers are converted to float before anything else
     programs: Programs = field(init=False)
     _launches: dict[Any, Launch] = field(default_factory=dict)
 
@@ -69,6 +70,11 @@ class Caller:
 
     def __call__(self, args: tuple[Any, ...], out: Any, scalars: dict[str, Any]) -> torch.Tensor:
         """The result of a call; see :meth:`pymetal.Functor.__call__`."""
+        if _is_transformed():
+            raise CallError(
+                f"{self.name} was called where tensors have no memory: under vmap, functionalize, jit.trace or a mode",
+                hint="Call it outside, or register it as an operator of torch.library first.",
+            )
         if out is None:
             described, device = _signature(args)
             if device is not None:
@@ -113,7 +119,7 @@ class Caller:
         device = device_of(self.name, tensors)
         ready = [self._ready(o) for o in given]
         described = [describe(o, device) for o in ready]
-        plan = make_plan(self.name, described, None, self.checked.domain)
+        plan = make_plan(self.name, described, None, self.checked.domain, self.to_float)
         dtype = self.result(plan.element).torch
         temporary = False
         if out is None:
@@ -130,7 +136,7 @@ class Caller:
             temporary = not check_memory(self.name, result, [t for t in ready if isinstance(t, torch.Tensor)])
             temporary |= result.is_neg() or result.is_conj() or not is_stored(result.dtype)
             target = torch.empty_like(result, dtype=dtype) if temporary else result
-            plan = make_plan(self.name, described, describe(target, device), self.checked.domain)
+            plan = make_plan(self.name, described, describe(target, device), self.checked.domain, self.to_float)
             launch = self._launch(plan, described, target.dtype, device)
             result, out = target, result
         self._run(launch, result, ready, values)
@@ -171,7 +177,7 @@ class Caller:
             ]
             part = out.narrow(dim, start, length)
             described = [describe(o, out.device) for o in parts]
-            plan = make_plan(self.name, described, describe(part, out.device), self.checked.domain)
+            plan = make_plan(self.name, described, describe(part, out.device), self.checked.domain, self.to_float)
             self._run(self._launch(plan, described, part.dtype, out.device), part, parts, values)
 
     # --- plans and kernels ---
@@ -240,7 +246,7 @@ class Caller:
         self.numbers(scalars)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)])
         described = [describe(self._ready(o), device) for o in operands]
-        plan = make_plan(self.name, described, None, self.checked.domain)
+        plan = make_plan(self.name, described, None, self.checked.domain, self.to_float)
         return self.programs.source(self._key(plan.element, plan.form, described, self.result(plan.element).torch))
 
     # --- arguments ---
@@ -304,6 +310,17 @@ class Caller:
         if not isinstance(operand, torch.Tensor):
             return operand
         return operand.resolve_conj().resolve_neg()
+
+
+def _is_transformed() -> bool:
+    """True where torch hands out tensors that stand for others: functorch's transforms, tracing, dispatch modes."""
+    if torch.compiler.is_compiling():  # dynamo leaves the call out of its graph by itself
+        return False
+    return bool(
+        torch._C._functorch.peek_interpreter_stack() is not None
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._get_tracing_state() is not None
+    )
 
 
 def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:

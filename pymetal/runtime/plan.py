@@ -15,7 +15,7 @@ from typing import TypeAlias
 import torch
 
 from pymetal.codegen.launch import Form, Role
-from pymetal.dtypes import DType, from_torch
+from pymetal.dtypes import DType, float32, from_torch
 from pymetal.errors import CallError
 from pymetal.runtime.layout import Layout, contiguous_strides, expanded_strides, output_strides
 
@@ -186,17 +186,34 @@ def coalesce(shape: Sequence[int], all_strides: Sequence[Sequence[int]]) -> tupl
     return sizes, steps
 
 
-def make_plan(functor: str, operands: Sequence[Operand], out: Operand | None, domain: tuple[DType, ...]) -> Plan:
+def meeting_dtype(operands: Sequence[Operand], domain: tuple[DType, ...], to_float: bool) -> torch.dtype:
+    """The dtype that the operands of a call are converted to.
+
+    Args:
+        to_float: integers are converted to float before anything else, as under promotion="int_to_float": then an
+            operand that the integers' common type cannot hold, a number or a wider 0-dim tensor, is not narrowed first.
+    """
+    dtype = promote(operands)
+    if not to_float or float32 not in domain or dtype.is_floating_point or dtype.is_complex:
+        return dtype
+    narrowed = any(o.dtype is None or torch.promote_types(o.dtype, dtype) != dtype for o in operands)
+    return torch.float32 if narrowed else dtype
+
+
+def make_plan(
+    functor: str, operands: Sequence[Operand], out: Operand | None, domain: tuple[DType, ...], to_float: bool = False
+) -> Plan:
     """The plan of a call.
 
     Args:
         out: where the result goes, already of the broadcast shape; None for a new tensor.
         domain: the dtypes that the functor is registered for.
+        to_float: see :func:`meeting_dtype`.
 
     Raises:
         CallError: no kernel has the element type, or the shapes do not broadcast.
     """
-    element = element_type(functor, promote(operands), domain)
+    element = element_type(functor, meeting_dtype(operands, domain, to_float), domain)
     tensors = [o for o in operands if not o.is_number]
     shape = broadcast(functor, [o.shape for o in tensors]) if tensors else torch.Size(())
     contiguous = contiguous_strides(shape)

@@ -17,7 +17,7 @@ from pymetal.codegen.upstream.native_functions import NativeFunctions, changed_r
 from pymetal.codegen.upstream.registered import Registered, tree_registrations
 from pymetal.codegen.upstream.rows import Kernels, read_kernels, rows_of_stub, select
 from pymetal.codegen.upstream.stubs import Stub, all_stubs, find_stub, stub_of_functor
-from pymetal.dtypes import BY_METAL
+from pymetal.dtypes import BY_METAL, WORDS
 from pymetal.errors import PyMetalError
 
 # Where upstream keeps the functors of a stub's header, whatever their arity.
@@ -115,8 +115,22 @@ def place(
         names += moved
     dtypes = {d.torch for entry, _ in chosen for d in entry.checked.domain}
     _move(placement, names, {str(d).removeprefix("torch.") for d in dtypes})
+    if placement.legacy:
+        placement.notes += [note for entry, _ in chosen if (note := _unserved(entry)) is not None]
     _finish(placement)
     return placement
+
+
+def _unserved(entry: Entry) -> str | None:
+    """The dtypes that a kernel of MPS's own may have served, and the functor in its place does not."""
+    usual = [d for word in WORDS.values() for d in word]
+    missing = [str(d) for d in usual if d not in entry.checked.domain]
+    if not missing:
+        return None
+    return (
+        f"{entry.checked.name} replaces a kernel of MPS's own and is not registered for {', '.join(missing)}: register "
+        "them, unless torch never took them on MPS"
+    )
 
 
 def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: str | None = None) -> Placement:

@@ -34,6 +34,10 @@ def check_edit(before: str, after: str, tags: str, intended: Mapping[str, str]) 
     except PyMetalError:
         raise
     except Exception as error:  # torchgen raises assertions and more
+        if type(error).__module__.startswith("yaml."):
+            raise PyMetalError(
+                f"native_functions.yaml is not YAML before any edit: {_brief(error)}", hint="Mend the file first."
+            ) from error
         _compare(NativeFunctions(before).table(), NativeFunctions(after).table(), intended)
         return f"the installed torchgen cannot read this checkout's native_functions.yaml ({_brief(error)})"
     try:
