@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import toolbox
 import torch
+from clang_format import clang_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,13 +24,6 @@ from pymetal.codegen.text import literal
 from pymetal.functor import metal_text
 
 # The settings of PyTorch's style that matter for functors.
-STYLE = (
-    "{BasedOnStyle: Google, ColumnLimit: 80, AlignAfterOpenBracket: AlwaysBreak, BinPackArguments: false, "
-    "BinPackParameters: false, AllowShortFunctionsOnASingleLine: Empty, AllowShortIfStatementsOnASingleLine: false, "
-    "AllowShortBlocksOnASingleLine: false, ContinuationIndentWidth: 4, PointerAlignment: Left, "
-    "DerivePointerAlignment: false, PenaltyBreakBeforeFirstCallParameter: 1, SortIncludes: false}"
-)
-
 ATAN2 = """\
 struct atan2_functor {
   template <typename T, enable_if_t<is_floating_point_v<T>, bool> = true>
@@ -43,11 +37,6 @@ struct atan2_functor {
   }
 };
 """
-
-
-def clang_format(text: str) -> str:
-    command = [str(Path(sys.executable).with_name("clang-format")), f"--style={STYLE}", "--assume-filename=a.cpp"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
 def without_comments(text: str) -> str:

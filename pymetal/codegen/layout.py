@@ -22,7 +22,8 @@ from pymetal.codegen.layout_tokens import LIMIT
 _MISTAKEN = re.compile(r"\}\([\w:]+\) [-*&]| < .*, .* > ")
 
 
-RELEASE = 23
+# The clang-format of PyTorch's linter since May 2025: 19.1.4.
+RELEASE = 19
 
 
 def layout(text: str, release: int = RELEASE) -> str:
