@@ -23,7 +23,6 @@ from examples.atan2 import atan2
 from pymetal.codegen.text import literal
 from pymetal.functor import metal_text
 
-# The settings of PyTorch's style that matter for functors.
 ATAN2 = """\
 struct atan2_functor {
   template <typename T, enable_if_t<is_floating_point_v<T>, bool> = true>
