@@ -35,8 +35,8 @@ def python_calls(work: Callable[[], object]) -> tuple[int, int]:
 
 
 # The call, and how many Python functions it may enter: Functor.__call__, Caller.__call__, whether torch transforms the
-# call (3), the signature, the device, its variant with the numerics mode (5), the launch, the allocation, the kernel and
-# its binding; then those for each bound number, and for a grid of more dimensions the general binding.
+# call (3), the signature, the device, its variant with the numerics mode (5), the launch, the allocation, the kernel
+# and its binding; then those for each bound number, and for a grid of more dimensions the general binding.
 WARM: dict[str, tuple[Callable[[], object], int]] = {
     "same shape": (lambda: summed(X, Y), 17),
     "broadcast": (lambda: summed(X, ROW), 26),
