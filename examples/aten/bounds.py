@@ -79,7 +79,7 @@ BOUNDS: dict[str, Bound] = {
     "atan2": Bound(0.51),
     "hypot": Bound(2.5),
     "polar": Bound(0.51, 1.5),
-    "pow": Bound(0.51, 32, why="complex: the rounding of b log a is in the exponent"),
+    "pow": Bound(0.51, 48, why="complex: the rounding of b log a is in the exponent"),
     "zeta": Bound(12, why="the rounding of q + k is multiplied by x"),
     "igamma": Bound(24, why="c10's series; its factor x^a e^-x rounds in the exponent"),
     "igammac": Bound(76, why="c10's series; its factor x^a e^-x rounds in the exponent"),

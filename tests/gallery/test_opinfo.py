@@ -1,7 +1,8 @@
 """Every functor against torch, on torch's own OpInfo samples and over the ranges of the catalogue.
 
-Values, `out=`, layouts, 0-dim tensors. Samples exist for every registered dtype, are empty, 0-dim, broadcast and dense. The value to compare with is that of
-torch's operator at double precision; `bounds` says how near a result must be, in units in the last place of its dtype.
+Values, `out=`, layouts, 0-dim tensors. Samples exist for every registered dtype, and are empty, 0-dim, broadcast and
+dense. The value to compare with is that of torch's operator at double precision; `bounds` says how near a result must
+be, in units in the last place of its dtype.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import toolbox
 import torch
 from torch import Tensor
 
+import pymetal
 from examples import unimplemented
 from examples.aten import load
 from examples.aten.bounds import HALF, bound
@@ -96,3 +98,32 @@ def test_samples(name: str) -> None:
                 assert error <= _most(name, dtype, result.dtype), (error, operands, scalars, result, wanted)
             else:
                 assert torch.equal(result, wanted), (operands, scalars, result, wanted)
+
+
+# torch's operator refuses these; a functor has an answer.
+ANSWERED = {
+    "make_complex": "float and int promote to float",
+    "gelu_backward": "the error is of `approximate=`, which is a functor of its own",
+    "gelu_tanh_backward": "the error is of `approximate=`, which is a functor of its own",
+    "hardtanh_backward": "bounds in the wrong order: the host's check",
+    "softshrink": "a negative lambd: the host's check",
+}
+
+
+def test_error_inputs() -> None:
+    """What torch refuses of tensors is refused here; Python numbers among the operands are not: they promote."""
+    refused = 0
+    for name, functor in ALL.items():
+        info, adapter = opinfo.find(name)
+        if info.error_inputs_func is None or name in ANSWERED:
+            continue
+        for error in info.error_inputs("cpu"):
+            if not isinstance(error.sample_input.input, Tensor):
+                continue
+            call = adapter(error.sample_input, functor.arity.inputs)
+            if call is None or not all(isinstance(o, Tensor) for o in call[0]):
+                continue
+            with pytest.raises((pymetal.PyMetalError, RuntimeError)):
+                functor(*call[0], **call[1])
+            refused += 1
+    assert refused
