@@ -37,7 +37,7 @@ def fused(a: T, b: T, c: T) -> T:
     return a * b + c
 
 
-@pymetal.binary(dtypes=("floating", "integral", "bool", "complex"), opmath=True)
+@pymetal.binary(dtypes=("floating", "complex", torch.int32), opmath=True)
 def times_plus(a: T, b: T) -> T:
     return a * b + a
 
