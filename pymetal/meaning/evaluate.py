@@ -87,6 +87,8 @@ class _Evaluation:
         self.values: dict[str, torch.Tensor] = {}
         self.result: torch.Tensor | None = None
         self.loops: list[_Loop] = []
+        # Where the expression being computed is needed: a function that is called elsewhere need not end.
+        self.active = torch.ones(shape, dtype=torch.bool, device=device)
 
     def dtype(self, type_: Type) -> torch.dtype:
         resolved = ir.resolve(type_, self.element)
@@ -108,7 +110,7 @@ class _Evaluation:
         """The value of a function, in the shape of the whole."""
         for param, value in zip((*function.params, *function.scalars), args, strict=True):
             self.values[param.name] = value
-        self.run(function.body, torch.ones(self.shape, dtype=torch.bool, device=self.device))
+        self.run(function.body, self.active)
         assert self.result is not None, "a checked function returns"
         return self.result.expand(self.shape)
 
@@ -117,6 +119,7 @@ class _Evaluation:
     def run(self, body: tuple[Stmt, ...], active: torch.Tensor) -> torch.Tensor:
         """Runs `body` where `active` holds; returns where control reaches its end."""
         for stmt in body:
+            self.active = active
             if not bool(active.any()) and self.result is not None:
                 break  # nothing more can happen here; a loop ends by this
             match stmt:
@@ -158,6 +161,7 @@ class _Evaluation:
         self.loops.append(loop)
         ended = torch.zeros_like(active)
         while bool(active.any()):
+            self.active = active
             holds = self.expr(condition)
             ended = ended | (active & ~holds)
             active = active & holds
@@ -194,7 +198,8 @@ class _Evaluation:
             case Cast(type_, value):
                 return convert(self.expr(value), self.dtype(type_))
             case Select(condition, then, otherwise):
-                return torch.where(self.expr(condition), self.expr(then), self.expr(otherwise))
+                holds = self.expr(condition)
+                return torch.where(holds, self._where(holds, then), self._where(~holds, otherwise))
             case Call(op, args):
                 result: torch.Tensor = op.torch(*(self.expr(a) for a in args))
                 return result
@@ -210,6 +215,13 @@ class _Evaluation:
             case _:
                 assert_never(expr)
 
+    def _where(self, holds: torch.Tensor, expr: Expr) -> torch.Tensor:
+        """One side of a `Select`."""
+        active, self.active = self.active, self.active & holds
+        value = self.expr(expr)
+        self.active = active
+        return value
+
     def _invoke(self, call: Invoke) -> torch.Tensor:
         element = ir.resolve(call.bound, self.element)
         assert element is not None
@@ -217,6 +229,7 @@ class _Evaluation:
             o for o in call.callee.overloads if any(d.kind is element.kind for d in o.domain)
         )
         inner = _Evaluation(element, self.shape, self.device, self.widen)
+        inner.active = self.active
         return inner.call(overload.function, [self.expr(a) for a in call.args])
 
 
