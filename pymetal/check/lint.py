@@ -109,21 +109,27 @@ def half_arithmetic(functor: Functor) -> Iterator[Finding]:
             compute = functor._caller.compute(element)
             if element not in halves or compute not in halves:
                 continue
-            rounding = [
-                e
-                for e in ir.expressions(overload.function.body)
-                if isinstance(e, ir.Call)
-                and ir.resolve(e.type, compute) in halves
-                and e.op.name.rpartition(".")[2].partition("-")[0] not in _EXACT
-                and not all(isinstance(_bare(a), ir.Const) for a in e.args)
-            ]
+            rounding = [e for e in ir.expressions(overload.function.body) if _rounds(e, compute)]
             if len(rounding) > 1:
                 hit[element] = rounding
         if hit:
             first = next(iter(hit.values()))
-            place = next((s for e in first[1:] if (s := e.span) is not None), None)
+            place = next((s for e in first[1:] if (s := getattr(e, "span", None)) is not None), None)
             narrow = " and ".join(_names(list(hit)))
             yield finding("half-arithmetic", functor, place, _names(list(hit)), count=len(first), narrow=narrow)
+
+
+def _rounds(expr: ir.Expr, compute: DType) -> bool:
+    """Whether an expression rounds to `compute`: an operator on it, or a conversion of what a wider one gave."""
+    if isinstance(expr, ir.Call):
+        exact = expr.op.name.rpartition(".")[2].partition("-")[0] in _EXACT
+        constant = all(isinstance(_bare(a), ir.Const) for a in expr.args)
+        return ir.resolve(expr.type, compute) == compute and not exact and not constant
+    return (
+        isinstance(expr, ir.Cast)
+        and isinstance(expr.value, ir.Call)
+        and (ir.resolve(expr.type, compute) == compute and ir.resolve(expr.value.type, compute) == dtypes.float32)
+    )
 
 
 def integer_division(functor: Functor) -> Iterator[Finding]:

@@ -27,24 +27,16 @@ class _Watched(evaluate._Evaluation):
     def __init__(self, element: DType, operands: Sequence[Tensor], widened: bool, taken: set[int]) -> None:
         super().__init__(element, operands[0].shape, operands[0].device, widened)
         self.taken = taken
-        self.active = torch.ones(self.shape, dtype=torch.bool)
 
     def run(self, body: tuple[ir.Stmt, ...], active: Tensor) -> Tensor:
         if bool(active.any()):
             self.taken.add(id(body))
-        outer, self.active = self.active, active
-        left = super().run(body, active)
-        self.active = outer
-        return left
+        return super().run(body, active)
 
-    def expr(self, expr: ir.Expr) -> Tensor:
-        if isinstance(expr, ir.Select):
-            holds = super().expr(expr.condition)
-            if bool((holds & self.active).any()):
-                self.taken.add(id(expr.then))
-            if bool((~holds & self.active).any()):
-                self.taken.add(id(expr.otherwise))
-        return super().expr(expr)
+    def _where(self, holds: Tensor, expr: ir.Expr) -> Tensor:
+        if bool((holds & self.active).any()):
+            self.taken.add(id(expr))
+        return super()._where(holds, expr)
 
 
 def dead_branches(functor: Functor) -> list[tuple[str, Span | None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,7 +105,8 @@ def _functor(result: Checked) -> str:
     functor = result.functor
     parts = [f'<section><h2 id="{functor.name}">{functor.name}</h2>']
     if functor.doc:
-        parts.append(f"<p>{html.escape(functor.doc)}</p>")
+        words = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(functor.doc))
+        parts.append(f"<p>{words}</p>")
     parts += [_finding(f) for f in result.findings]
     if result.silenced:
         codes = ", ".join(dict.fromkeys(f.kind.code for f in result.silenced))
@@ -155,7 +157,8 @@ def _cells(row: Measurement) -> list[str]:
     bad = wrong(row)
     return [
         row.dtype, f"{row.samples:,}{' (all)' if row.exhaustive else ''}", f"{mine.max_ulp:.3g}",
-        f"{mine.mean_ulp:.3g}", html.escape(at), "" if theirs is None else html.escape(theirs.witness),
+        f"{mine.mean_ulp:.3g}", html.escape(at),
+        "" if theirs is None else html.escape(theirs.witness.removesuffix(" in float64")),
         "" if theirs is None else f"{theirs.max_ulp:.3g}", "" if row.torch_max is None else f"{row.torch_max:.3g}",
         f'<span class="bad">{bad}</span>' if bad else '<span class="good">nothing</span>',
     ]  # fmt: skip

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found,unused-ignore]
 
 _LOOKS = {
-    "light": {"text": "#22272e", "grid": "#d7dce2", "points": "#1668b8", "limit": "#c2410c", "map": "viridis_r"},
-    "dark": {"text": "#d5dae0", "grid": "#3a424c", "points": "#63b0f4", "limit": "#fb923c", "map": "viridis"},
+    "light": {"text": "#22272e", "grid": "#d7dce2", "points": "#1668b8", "limit": "#c2410c", "map": "BuPu"},
+    "dark": {"text": "#d5dae0", "grid": "#3a424c", "points": "#63b0f4", "limit": "#fb923c", "map": "magma"},
 }
 _CELLS = 48  # of an image's side
 
@@ -74,21 +74,28 @@ def _picture(measured: Measurement, operands: tuple[Tensor, ...], errors: Tensor
 def position(x: Tensor) -> Tensor:
     """Where a number stands on an axis: powers of two at equal distances on both sides of zero, which is in the middle.
 
-    Magnitudes below the smallest normal float32 are drawn at zero.
+    The ends are those of the dtype; subnormal numbers are drawn at zero.
     """
+    low, high = ends(x.dtype)
     wide = x.double()
-    size = wide.abs().clamp(2.0**-127, 2.0**128)
-    return torch.sign(wide) * (torch.log2(size) + 127) / 255
+    size = wide.abs().clamp(2.0**low, 2.0**high)
+    return torch.sign(wide) * (torch.log2(size) - low) / (high - low)
+
+
+def ends(dtype: torch.dtype) -> tuple[float, float]:
+    """The powers of two below the smallest normal number of a dtype and above its largest."""
+    if not dtype.is_floating_point:
+        return -1, 8 * dtype.itemsize
+    info = torch.finfo(dtype)
+    return math.log2(info.smallest_normal) - 1, math.ceil(math.log2(info.max))
 
 
 def _ticks(axes: Axes, which: str, x: Tensor) -> None:
-    finite = x.double().abs()
-    finite = finite[finite.isfinite() & (finite > 0)]
-    low, high = (-10, 10) if not len(finite) else (math.log2(float(finite.min())), math.log2(float(finite.max())))
+    low, high = ends(x.dtype)
     step = 32 if high - low > 80 else 8
-    powers = [p for p in range(-126, 129, 2) if p % step == 0 and low - 1 <= p <= high + 1]
+    powers = [p for p in range(-128, 129) if p % step == 0 and low + 0.2 * step < p <= high]
     signs = [1, -1] if bool((x.double() < 0).any()) else [1]
-    places = [0.0, *(s * (p + 127) / 255 for s in signs for p in powers)]
+    places = [0.0, *(s * (p - low) / (high - low) for s in signs for p in powers)]
     names = ["0", *(f"{'-' if s < 0 else ''}2$^{{{p}}}$" for s in signs for p in powers)]
     axis = getattr(axes, f"{which}axis")
     axis.set_ticks(places, names)
