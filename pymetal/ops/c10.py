@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from pymetal.ir import Member, Named, Op, Rule, Text, Wrapped
-from pymetal.ops import integers
+from pymetal.ops import floats, integers
 from pymetal.ops.integers import Width, on_wide
 from pymetal.ops.metal_math import fused, power_partials
 from pymetal.ops.python import AND, MUL, OR
@@ -127,12 +127,12 @@ _op(
 )  # fmt: skip
 # x - y * floor(x / y), each step rounded: off by a rounding of x, and by y where the quotient rounds up to an integer.
 _op(
-    "metal.c10.remainder", 2, Rule.MATHS, FLOATING, torch.remainder,
+    "metal.c10.remainder", 2, Rule.MATHS, FLOATING, floats.remainder,
     lambda x, y, r: (1, -(x / y).call("metal.floor")),
     on_integer=_whole("remainder", integers.rest_of_floor_quotient),
 )  # fmt: skip
 _op(
-    "metal.c10.fmod", 2, Rule.MATHS, FLOATING, torch.fmod, lambda x, y, r: (1, -(x / y).call("metal.precise.trunc")),
+    "metal.c10.fmod", 2, Rule.MATHS, FLOATING, floats.fmod, lambda x, y, r: (1, -(x / y).call("metal.precise.trunc")),
     on_integer=_whole("fmod", integers.rest_of_quotient),
 )  # fmt: skip
 # The remainder of integers again, kept from an optimisation that Metal's compiler gets wrong.

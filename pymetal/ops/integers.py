@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 _LOWEST = -(1 << 63)
+WIDE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def less(x: Tensor, y: Tensor, w: Width) -> Tensor:
     return x < y
 
 
-def _unsigned_shift(x: Tensor, count: Tensor | int) -> Tensor:
+def shifted(x: Tensor, count: Tensor | int) -> Tensor:
     """The 64 bits of `x` moved right by 0 to 63, zeros coming in."""
     count = torch.as_tensor(count, device=x.device)
     ones = torch.where(count == 0, -1, (torch.ones_like(x) << (64 - count.clamp_min(1))) - 1)
@@ -142,23 +143,23 @@ def subtract_saturated(x: Tensor, y: Tensor, w: Width) -> Tensor:
 def half_sum(x: Tensor, y: Tensor, w: Width) -> Tensor:
     """(x + y) / 2 without overflow, rounded down."""
     differ = x ^ y
-    return (x & y) + (_unsigned_shift(differ, 1) if w == Width(64, False) else differ >> 1)
+    return (x & y) + (shifted(differ, 1) if w == Width(64, False) else differ >> 1)
 
 
 def half_sum_up(x: Tensor, y: Tensor, w: Width) -> Tensor:
     """(x + y) / 2 without overflow, rounded up."""
     differ = x ^ y
-    return (x | y) - (_unsigned_shift(differ, 1) if w == Width(64, False) else differ >> 1)
+    return (x | y) - (shifted(differ, 1) if w == Width(64, False) else differ >> 1)
 
 
 def _high_64(x: Tensor, y: Tensor, signed: bool) -> Tensor:
     """The upper half of the product of two 64-bit numbers, by products of their halves."""
     low = (1 << 32) - 1
-    x_high, x_low, y_high, y_low = _unsigned_shift(x, 32), x & low, _unsigned_shift(y, 32), y & low
+    x_high, x_low, y_high, y_low = shifted(x, 32), x & low, shifted(y, 32), y & low
     first = x_low * y_low
-    second = x_high * y_low + _unsigned_shift(first, 32)
+    second = x_high * y_low + shifted(first, 32)
     third = x_low * y_high + (second & low)
-    high = x_high * y_high + _unsigned_shift(second, 32) + _unsigned_shift(third, 32)
+    high = x_high * y_high + shifted(second, 32) + shifted(third, 32)
     if signed:
         high = high - torch.where(x < 0, y, 0) - torch.where(y < 0, x, 0)
     return high
@@ -168,7 +169,7 @@ def high_product(x: Tensor, y: Tensor, w: Width) -> Tensor:
     """The upper half of x * y."""
     if w.bits == 64:
         return _high_64(x, y, w.signed)
-    return (x * y) >> w.bits if w.signed else _unsigned_shift(x * y, w.bits)
+    return (x * y) >> w.bits if w.signed else shifted(x * y, w.bits)
 
 
 def high_product_add(x: Tensor, y: Tensor, z: Tensor, w: Width) -> Tensor:
@@ -201,7 +202,7 @@ def leading_zeros(x: Tensor, w: Width) -> Tensor:
     """The number of zeros above the highest bit that is set; the width for zero."""
     smeared = _pattern(x, w)
     for count in (1, 2, 4, 8, 16, 32):
-        smeared = smeared | _unsigned_shift(smeared, count)
+        smeared = smeared | shifted(smeared, count)
     return w.bits - count_ones(smeared, w)
 
 
@@ -222,7 +223,7 @@ def rotate(x: Tensor, count: Tensor, w: Width) -> Tensor:
     """The bits moved up by `count`, modulo the width; those that leave at the top come in at the bottom."""
     count, bits = count & (w.bits - 1), _pattern(x, w)
     back = torch.where(count == 0, 0, w.bits - count)
-    return torch.where(count == 0, x, (bits << count) | _unsigned_shift(bits, back))
+    return torch.where(count == 0, x, (bits << count) | shifted(bits, back))
 
 
 def extract_bits(x: Tensor, offset: Tensor, count: Tensor, w: Width) -> Tensor:
@@ -234,7 +235,7 @@ def extract_bits(x: Tensor, offset: Tensor, count: Tensor, w: Width) -> Tensor:
     length = length.clamp(0, w.bits)
     moved = _pattern(x, w) << (64 - offset.clamp_max(w.bits) - length).clamp(0, 63)
     down = (64 - length).clamp(0, 63)
-    field = moved >> down if w.signed else _unsigned_shift(moved, down)
+    field = moved >> down if w.signed else shifted(moved, down)
     return torch.where(length == 0, 0, field)
 
 
@@ -269,7 +270,7 @@ def quotient(x: Tensor, y: Tensor, w: Width) -> Tensor:
         special = zero | (y == -1)
         whole = torch.div(x, torch.where(special, 1, y), rounding_mode="trunc")
         return torch.where(zero, 0, torch.where(special & w.signed, -x, whole))
-    half = torch.div(_unsigned_shift(x, 1), torch.where(y <= 0, 1, y), rounding_mode="trunc") << 1
+    half = torch.div(shifted(x, 1), torch.where(y <= 0, 1, y), rounding_mode="trunc") << 1
     rest = x - half * y
     whole = half + (~less(rest, y, w)).to(torch.int64)
     return torch.where(zero, 0, torch.where(y < 0, (~less(x, y, w)).to(torch.int64), whole))

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from pymetal import dtypes
 from pymetal.ir import Concrete, Member, Named, Op, Rule, Type
+from pymetal.ops import floats
 from pymetal.ops.row import FLOATING, row
 from pymetal.terms import Term
 
@@ -191,7 +192,7 @@ _maths("atan2", torch.atan2, _atan2_partials, 2, math_name="atan2")
 _maths("pow", torch.pow, power_partials, 2)
 # For x >= 0, and by its definition exp2(y * log2(x)): powr(0, 0), powr(1, inf) and powr(inf, 0) are NaN.
 _maths("powr", _powr, power_partials, 2)
-_maths("fmod", torch.fmod, lambda x, y, r: (1, -(x / y).call("metal.precise.trunc")), 2, math_name="fmod")
+_maths("fmod", floats.fmod, lambda x, y, r: (1, -(x / y).call("metal.precise.trunc")), 2, math_name="fmod")
 _maths("copysign", torch.copysign, lambda x, y, r: (_sign(x) * _sign(r), 0), 2, math_name="copysign")
 _maths("divide", torch.true_divide, lambda x, y, r: (1 / y, -r / y), 2)
 _maths(

@@ -7,8 +7,8 @@ the row brings a static member function of its own:
   integer, and lose infinite divisors; these go through the exact remainder, as Python and torch do.
 * `<<` and `>>`: Metal masks the count; torch shifts everything out.
 
-Integer division by zero raises in Python and torch. A kernel cannot raise: `x // 0` is -1 for negative x and else 0, and
-`x % 0` is x, on the host device and in the reference. Metal leaves both undefined.
+Integer division by zero raises in Python and torch. A kernel cannot raise: `x // 0` is -1 for negative x and else 0,
+and `x % 0` is x, on the host device and in the reference. Metal leaves both undefined.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import torch
 from pymetal import dtypes
 from pymetal.dtypes import Kind
 from pymetal.ir import Field, Infix, Member, Named, Op, Prefix, RealOf, Rule, Type, Var, Wrapped
+from pymetal.ops import floats, integers
+from pymetal.ops.integers import WIDE_UNSIGNED, Width, on_wide
 from pymetal.ops.row import COMPLEX, FLOATING, INTEGERS, REAL, UTILS, row
 from pymetal.terms import Term
 
@@ -38,6 +40,28 @@ def _half_complex(function: Callable[..., torch.Tensor]) -> Callable[..., torch.
             return function(*args)
         result = function(*(a.to(torch.complex64) for a in args))
         return result.to(torch.complex32) if result.dtype == torch.complex64 else result
+
+    return wrapped
+
+
+def _on_unsigned(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """torch has few operators for uint16, uint32 and uint64: computed on the int64s of the same low bits."""
+
+    def wrapped(*args: torch.Tensor) -> torch.Tensor:
+        if args[0].dtype not in WIDE_UNSIGNED:
+            return function(*args)
+        return integers.from_wide(function(*map(integers.to_wide, args)), args[0].dtype)
+
+    return wrapped
+
+
+def _compared(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """A comparison; of uint64s, of the int64s that are in the same order."""
+
+    def wrapped(*args: torch.Tensor) -> torch.Tensor:
+        if args[0].dtype not in WIDE_UNSIGNED:
+            return function(*args)
+        return function(*(integers.to_wide(a) ^ (-(1 << 63)) for a in args))
 
     return wrapped
 
@@ -65,7 +89,7 @@ DIV_COMPLEX = _complex_pair("div", torch.true_divide, lambda x, y, r: (1 / y, -r
 def _arithmetic(
     name: str, symbol: str, precedence: int, kinds: frozenset[Kind], derivative: Any, on_complex: Op | None = None
 ) -> Op:
-    function = _half_complex(getattr(torch, name))
+    function = _half_complex(_on_unsigned(getattr(torch, name)))
     return row(
         Op(
             name, 2, Rule.SAME, kinds, Infix(symbol, precedence), function, derivative,
@@ -87,7 +111,7 @@ TRUEDIV = row(
 )  # fmt: skip
 NEG = row(
     Op(
-        "neg", 1, Rule.SAME, _NUMERIC, Prefix("-"), _half_complex(torch.neg), lambda x, r: (-1,),
+        "neg", 1, Rule.SAME, _NUMERIC, Prefix("-"), _half_complex(_on_unsigned(torch.neg)), lambda x, r: (-1,),
         python=operator.neg, wraps=True, congruent=True,
     )
 )  # fmt: skip
@@ -117,80 +141,35 @@ static inline float remainder(const float a, const float b) {
 """
 
 
-def _guarded(function: Callable[..., torch.Tensor], at_zero: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """An integer division whose value at a zero divisor is `at_zero` of the dividend."""
-
-    def divide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        # -1 apart: the lowest integer divided by it does not fit, and torch may trap.
-        wide = torch.int64 if a.dtype != torch.uint64 else a.dtype
-        special = (b == 0) | ((b == -1) if b.dtype.is_signed else torch.zeros_like(b, dtype=torch.bool))
-        safe = function(a.to(wide), torch.where(special, torch.ones_like(b), b).to(wide)).to(a.dtype)
-        minus = function(-a, torch.ones_like(a)) if b.dtype.is_signed else a
-        return torch.where(b == 0, at_zero(a), torch.where(special, minus, safe))
-
-    return divide
-
-
-_floor_divide_int = _guarded(
-    lambda a, b: torch.div(a, b, rounding_mode="floor"), lambda a: torch.where(a < 0, -torch.ones_like(a), 0 * a)
-)
-_remainder_int = _guarded(torch.remainder, lambda a: a)
-
-
-def _floor_divide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    if a.is_floating_point():
-        return torch.div(a, b, rounding_mode="floor")
-    result: torch.Tensor = _floor_divide_int(a, b)
-    return result
-
-
-def _remainder(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    if a.is_floating_point():
-        return torch.remainder(a, b)
-    result: torch.Tensor = _remainder_int(a, b)
-    return result
-
-
 FLOORDIV_INT = row(
     Op(
-        "floordiv_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::floor_divide"), _floor_divide, wraps=True,
-        header=UTILS,
+        "floordiv_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::floor_divide"), on_wide(integers.floor_quotient),
+        wraps=True, header=UTILS,
     )
 )  # fmt: skip
 FLOORDIV = row(
     Op(
-        "floordiv", 2, Rule.MATHS, FLOATING, Member("floor_divide", _FLOOR_DIVIDE), _floor_divide,
+        "floordiv", 2, Rule.MATHS, FLOATING, Member("floor_divide", _FLOOR_DIVIDE), floats.floor_divide,
         lambda x, y, r: (0, 0), python=operator.floordiv, on_integer=FLOORDIV_INT,
     )
 )  # fmt: skip
 MOD_INT = row(
-    Op("mod_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::remainder"), _remainder, wraps=True, header=UTILS)
+    Op(
+        "mod_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::remainder"), on_wide(integers.rest_of_floor_quotient),
+        wraps=True, header=UTILS,
+    )
 )  # fmt: skip
 MOD = row(
     Op(
-        "mod", 2, Rule.MATHS, FLOATING, Member("remainder", _REMAINDER), _remainder,
+        "mod", 2, Rule.MATHS, FLOATING, Member("remainder", _REMAINDER), floats.remainder,
         lambda x, y, r: (1, -(x / y).call("metal.floor")), python=operator.mod, on_integer=MOD_INT,
     )
 )  # fmt: skip
 
 
-def _power_int(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Integer power by repeated squaring; a negative exponent gives what rounding 1 / a**-b to zero gives."""
-    result, base, left = torch.ones_like(a), a.clone(), b.clamp_min(0) if b.dtype.is_signed else b.clone()
-    while bool((left != 0).any()):
-        odd = left % 2 != 0
-        result = torch.where(odd, result * base, result)
-        base, left = base * base, left // 2
-    if not b.dtype.is_signed:
-        return result
-    unit = torch.where(b % 2 == 0, torch.ones_like(a), a)
-    negative = torch.where(a == 1, 1, torch.where(a == -1, unit, 0)).to(a.dtype)
-    return torch.where(b < 0, negative, result)
-
-
 POW_INT = row(
     Op(
-        "pow_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::pow"), _power_int, wraps=True, header=UTILS,
+        "pow_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::pow"), on_wide(integers.power), wraps=True, header=UTILS,
         since=(2, 11),
     )
 )  # fmt: skip
@@ -215,7 +194,7 @@ POW = row(
 
 
 def _comparison(name: str, symbol: str, precedence: int, on_complex: Op | None = None) -> Op:
-    function: Callable[..., Any] = getattr(torch, name)
+    function = _compared(getattr(torch, name))
     text = Infix(symbol, precedence)
     return row(
         Op(name, 2, Rule.COMPARE, REAL, text, function, python=getattr(operator, name), on_complex=on_complex)
@@ -235,7 +214,9 @@ GE = _comparison("ge", ">=", 10)
 
 
 def _bitwise(name: str, symbol: str, precedence: int, function: Callable[..., Any], python: Callable[..., Any]) -> Op:
-    return row(Op(name, 2, Rule.SAME, dtypes.INTEGRAL, Infix(symbol, precedence), function, python=python))
+    return row(
+        Op(name, 2, Rule.SAME, dtypes.INTEGRAL, Infix(symbol, precedence), _on_unsigned(function), python=python)
+    )
 
 
 BITAND = _bitwise("bitand", "&", 8, torch.bitwise_and, operator.and_)
@@ -243,8 +224,8 @@ BITXOR = _bitwise("bitxor", "^", 7, torch.bitwise_xor, operator.xor)
 BITOR = _bitwise("bitor", "|", 6, torch.bitwise_or, operator.or_)
 INVERT = row(
     Op(
-        "invert", 1, Rule.SAME, INTEGERS, Prefix("~"), torch.bitwise_not, python=operator.invert, wraps=True,
-        congruent=True, on_bool=NOT,
+        "invert", 1, Rule.SAME, INTEGERS, Prefix("~"), _on_unsigned(torch.bitwise_not), python=lambda a: ~int(a),
+        wraps=True, congruent=True, on_bool=NOT,
     )
 )  # fmt: skip
 
@@ -268,30 +249,30 @@ static inline U shift_right(const U a, const U b) {
 """
 
 
-def _shift_left(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    bits = a.element_size() * 8
-    beyond = (b < 0) | (b >= bits)
-    return torch.where(beyond, 0, torch.bitwise_left_shift(a, b.clamp(0, bits - 1))).to(a.dtype)
+def _shift_left(a: torch.Tensor, b: torch.Tensor, w: Width) -> torch.Tensor:
+    inside = ~integers.less(b, torch.zeros_like(b), w) & integers.less(b, torch.full_like(b, w.bits), w)
+    return torch.where(inside, a << b.clamp(0, w.bits - 1), 0)
 
 
-def _shift_right(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    bits = a.element_size() * 8
-    beyond = (b < 0) | (b >= bits)
-    last = torch.bitwise_right_shift(a, torch.full_like(b, bits - 1)) if a.dtype.is_signed else torch.zeros_like(a)
-    return torch.where(beyond, last, torch.bitwise_right_shift(a, b.clamp(0, bits - 1))).to(a.dtype)
+def _shift_right(a: torch.Tensor, b: torch.Tensor, w: Width) -> torch.Tensor:
+    inside = ~integers.less(b, torch.zeros_like(b), w) & integers.less(b, torch.full_like(b, w.bits), w)
+    count = torch.where(inside, b, w.bits - 1)
+    if w.signed:
+        return a >> count
+    return torch.where(inside, integers.shifted(a, count), 0)
 
 
 def _shift(name: str, definition: str, function: Callable[..., Any], python: Callable[..., Any]) -> Op:
-    return row(Op(name, 2, Rule.SAME, INTEGERS, Member(name, definition), function, python=python))
+    return row(Op(name, 2, Rule.SAME, INTEGERS, Member(name, definition), on_wide(function), python=python))
 
 
 SHL = _shift("shift_left", _SHIFT_LEFT, _shift_left, operator.lshift)
 SHR = _shift("shift_right", _SHIFT_RIGHT, _shift_right, operator.rshift)
 # Counts that are constants inside the width need no test; the frontend chooses these rows.
 SHL_CONSTANT = row(
-    Op("shift_left_constant", 2, Rule.SAME, INTEGERS, Infix("<<", 11), _shift_left, wraps=True)
+    Op("shift_left_constant", 2, Rule.SAME, INTEGERS, Infix("<<", 11), on_wide(_shift_left), wraps=True)
 )  # fmt: skip
-SHR_CONSTANT = row(Op("shift_right_constant", 2, Rule.SAME, INTEGERS, Infix(">>", 11), _shift_right))
+SHR_CONSTANT = row(Op("shift_right_constant", 2, Rule.SAME, INTEGERS, Infix(">>", 11), on_wide(_shift_right)))
 
 # --- builtins --------------------------------------------------------------------------------------------------------
 
@@ -322,20 +303,21 @@ ABS_COMPLEX = row(
 )  # fmt: skip
 
 
-def _abs_int(a: torch.Tensor) -> torch.Tensor:
-    return torch.where(a < 0, -a, a) if a.dtype.is_signed else a.clone()
-
-
-ABS_INT = row(Op("abs_int", 1, Rule.SAME, INTEGERS, Named("metal::abs"), _abs_int, wraps=True))
+ABS_INT = row(Op("abs_int", 1, Rule.SAME, INTEGERS, Named("metal::abs"), on_wide(integers.absolute), wraps=True))
 ABS = row(
     Op(
-        "abs", 1, Rule.MATHS, FLOATING, Named("metal::fabs"), torch.abs, lambda x, r: (_sign(x),), python=abs, on_integer=ABS_INT,
-        on_complex=ABS_COMPLEX,
+        "abs", 1, Rule.MATHS, FLOATING, Named("metal::fabs"), torch.abs, lambda x, r: (_sign(x),), python=abs,
+        on_integer=ABS_INT, on_complex=ABS_COMPLEX,
     )
 )  # fmt: skip
 
 
-def _extreme(name: str, function: Callable[..., Any], on_bool: Op, python: Callable[..., Any]) -> Op:
+def _extreme(
+    name: str, function: Callable[..., Any], of_integers: Callable[..., Any], on_bool: Op, python: Callable[..., Any]
+) -> Op:
+    def value(x: torch.Tensor, y: torch.Tensor) -> Any:
+        return on_wide(of_integers)(x, y) if x.dtype in WIDE_UNSIGNED else function(x, y)
+
     def partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
         half = x.lift(0.5).where(x.equals(y), 0)  # torch shares the gradient where the operands are equal
         first = x > y if name == "max" else x < y
@@ -344,14 +326,14 @@ def _extreme(name: str, function: Callable[..., Any], on_bool: Op, python: Calla
 
     return row(
         Op(
-            name, 2, Rule.SAME, INTEGERS | FLOATING, Named(f"c10::metal::{name}"), function, partials, python=python,
+            name, 2, Rule.SAME, INTEGERS | FLOATING, Named(f"c10::metal::{name}"), value, partials, python=python,
             header=UTILS, on_bool=on_bool,
         )
     )  # fmt: skip
 
 
-MAX = _extreme("max", torch.maximum, OR, max)
-MIN = _extreme("min", torch.minimum, AND, min)
+MAX = _extreme("max", torch.maximum, integers.greatest, OR, max)
+MIN = _extreme("min", torch.minimum, integers.least, AND, min)
 
 ROUND = row(
     Op("round", 1, Rule.MATHS, FLOATING, Named("metal::rint"), torch.round, lambda x, r: (0,), python=round)

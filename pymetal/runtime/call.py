@@ -314,13 +314,13 @@ class Caller:
 
 def _is_transformed() -> bool:
     """True where torch hands out tensors that stand for others: functorch's transforms, tracing, dispatch modes."""
-    if torch.compiler.is_compiling():  # dynamo leaves the call out of its graph by itself
-        return False
-    return bool(
+    transformed = (
         torch._C._functorch.peek_interpreter_stack() is not None
         or torch._C._len_torch_dispatch_stack()
         or torch._C._get_tracing_state() is not None
     )
+    # Dynamo leaves the call out of its graph by itself.
+    return bool(transformed) and not torch.compiler.is_compiling()
 
 
 def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:

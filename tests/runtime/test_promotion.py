@@ -34,7 +34,7 @@ OPERANDS: list[Operand] = [make(dtype, dims) for dtype in (*kinds.EVERY, *DOUBLE
 def planned(functor: Functor, operands: Sequence[Operand]) -> tuple[torch.dtype, torch.dtype]:
     """What a call plans: the dtype that the operands meet in, and that of the result."""
     described = [plan.describe(o, torch.device("cpu")) for o in operands]
-    found = plan.make_plan(functor.name, described, None, functor.ir.domain)
+    found = plan.make_plan(functor.name, described, None, functor.ir.domain, functor._caller.to_float)
     return found.element.torch, functor._caller.result(found.element).torch
 
 

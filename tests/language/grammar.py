@@ -1,0 +1,324 @@
+"""Random functors over the whole language: what tests/programs.py writes, and loops, helpers, tables, facts and bits.
+
+Every body ends, every value is exact in every implementation, and what a number gives way to is the element type. Zeros
+whose sign implementations choose differently (`%`, `//`, min, max) lose it by `+ 0`. Floats become integers only where
+they are known to be small.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import programs
+
+TABLES = {"WEIGHTS": (0.5, -1.5, 2.0, 0.25), "STEPS": (3, 1, 2), "POLY": (2, 1, 3)}
+PRELUDE = (
+    "from __future__ import annotations\nimport math\nimport pymetal\nfrom pymetal import T, metal\n\nLIMIT = 5\n"
+    "HALF = 0.5\n" + "".join(f"{name} = {values}\n" for name, values in TABLES.items()) + "\n\n"
+)
+KINDS = ("floating", "integral", "bool")
+_AUGMENTED = {"floating": "+-*/%", "integral": ["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"], "bool": "&|^"}
+
+
+class Writer(programs.Writer):
+    """Writes the text of one functor, with the helpers that it calls."""
+
+    def __init__(self, seed: int, kind: str, name: str = "f") -> None:
+        super().__init__(seed, kind == "floating")
+        self.kind = kind
+        self.name = name
+        self.helpers: list[str] = []  # names that bodies may call
+        self.truths: list[str] = []  # variables that are true or false
+        self.counters: list[str] = []  # variables of loops around: small integers
+        self.indices: dict[str, str] = {}  # of them, those that stay inside a table
+        self.loops: list[str] = []
+        self.room = 40  # statements that may still be written
+
+    # --- whole functions ---
+
+    def text(self) -> str:
+        """The functor and its helpers."""
+        parts = []
+        for number in range(self.random.choice([0, 0, 0, 1, 2])):
+            name = f"{self.name}_h{number}"
+            functor = self.random.random() < 0.3
+            decorator = f'@pymetal.binary(dtypes="{self.kind}")' if functor else "@pymetal.func"
+            parts.append(self.function(name, decorator, 5))
+            self.helpers.append(name)
+        parts.append(self.function(self.name, f'@pymetal.binary(dtypes="{self.kind}")', 20))
+        return "\n\n".join(parts)
+
+    def function(self, name: str, decorator: str, room: int) -> str:
+        self.room, self.truths, self.counters, self.indices, self.loops = room, [], [], {}, []
+        lines, variables, falls = self.block(["a", "b"], 3, self.random.randint(2, 6))
+        if falls:
+            lines.append(f"return {self.number(variables, 3)}")
+        if self.random.random() < 0.2:
+            fact = {"floating": "is_floating", "integral": "is_integral", "bool": "is_bool"}[self.kind]
+            lines.insert(0, f"assert pymetal.{fact}(T)")
+        return f"{decorator}\ndef {name}(a: T, b: T) -> T:\n" + "".join(f"    {line}\n" for line in lines)
+
+    # --- statements ---
+
+    def block(self, variables: list[str], depth: int, statements: int) -> tuple[list[str], list[str], bool]:
+        lines: list[str] = []
+        variables = list(variables)
+        truths = list(self.truths)
+        for _ in range(statements):
+            self.room -= 1
+            kind = self.random.random()
+            if self.room > 0 and depth > 0 and kind < 0.45:
+                more, variables, falls = self.compound(variables, depth)
+                lines += more
+                if not falls:
+                    self.truths = truths
+                    return lines, variables, False
+            elif self.loops and self.loops[-1] == "dynamic" and kind < 0.52 and depth < 3:
+                lines.append(self.random.choice(["break", "continue"]))
+                self.truths = truths
+                return lines, variables, False
+            elif kind < 0.55 and depth < 3:
+                lines.append(f"return {self.number(variables, 2)}")
+                self.truths = truths
+                return lines, variables, False
+            else:
+                lines += self.simple(variables) if kind < 0.99 else ["pass"]
+        self.truths = truths
+        return lines or ["pass"], variables, True
+
+    def simple(self, variables: list[str]) -> list[str]:
+        """An assignment of some form; adds what it sets to `variables`."""
+        kind = self.random.random()
+        if kind < 0.12:
+            name = self.random.choice(variables)
+            symbol = self.random.choice(_AUGMENTED[self.kind])
+            value = self.number(variables, 2)
+            if symbol in ("<<", ">>"):
+                value = f"T({self.random.randrange(7)})"
+            # What the sign of a zero is is not said.
+            zero = [f"{name} = {name} + 0"] if symbol in ("%", "//") and self.floating else []
+            return [f"{name} {symbol}= {value}", *zero]
+        if kind < 0.2 and len(variables) > 1:
+            first, second = self.random.sample(variables, 2)
+            if self.random.random() < 0.5:
+                return [f"{first}, {second} = {second}, {self.number(variables, 2)}"]
+            if self.kind != "bool":
+                a, b = self.number(variables, 1), self.number(variables, 1)
+                tail = [f"{first} = {first} + 0", f"{second} = {second} + 0"] if self.floating else []
+                return [f"{first}, {second} = divmod({a}, {b})", *tail]
+        if kind < 0.3:
+            name = f"p{self.counted()}"
+            line = f"{name} = {self.truth(variables, 2)}"
+            self.truths.append(name)
+            return [line]
+        if kind < 0.36:
+            name = self.fresh()
+            line = f"{name}: T = {self.number(variables, 2)}"
+            variables.append(name)
+            return [line]
+        if kind < 0.4:
+            one, two = self.fresh(), self.fresh()
+            line = f"{one} = {two} = {self.number(variables, 2)}"
+            variables += [one, two]
+            return [line]
+        name = self.random.choice([*variables, self.fresh(), self.fresh()])
+        line = f"{name} = {self.number(variables, 3)}"
+        if name not in variables:
+            variables.append(name)
+        return [line]
+
+    def counted(self) -> int:
+        self.count += 1
+        return self.count
+
+    def compound(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
+        kind = self.random.random()
+        if kind < 0.4:
+            return self.branch(variables, depth)
+        if kind < 0.5:
+            return self.fact(variables, depth)
+        if kind < 0.65:
+            return self.repeat(variables, depth)
+        return self.count_loop(variables, depth)
+
+    def fact(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
+        """A test that is decided when the functor is compiled, for each kind of dtype."""
+        name = self.random.choice(["is_signed", "is_integral", "is_floating", "is_bool", "is_complex"])
+        lines = [f"if pymetal.{name}(T):"]
+        then, after, falls = self.block(variables, 0, 1)
+        lines += [f"    {line}" for line in then]
+        if self.random.random() < 0.3:
+            return lines, variables, True
+        other, after_other, other_falls = self.block(variables, 0, 1)
+        lines += ["else:"] + [f"    {line}" for line in other]
+        ends = [names for names, ends_here in ((after, falls), (after_other, other_falls)) if ends_here]
+        return lines, [v for v in (ends or [variables])[0] if all(v in names for names in ends)], bool(ends)
+
+    def repeat(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
+        """A `while` loop that a counter ends."""
+        name, limit = f"n{self.counted()}", self.random.randint(1, 6)
+        start = [f"{name} = 0"]
+        if self.random.random() < 0.3:
+            head = ["while True:", f"    if {name} >= {limit}:", "        break"]
+        else:
+            tests = [f"{name} < {limit}", self.truth(variables, 1)]
+            self.random.shuffle(tests)
+            head = [f"while {' and '.join(tests)}:" if self.random.random() < 0.6 else f"while {name} < {limit}:"]
+        with self.inside(name, "dynamic"):
+            body, _, _ = self.block(variables, depth - 1, self.random.randint(1, 3))
+        return [*start, *head, f"    {name} += 1", *(f"    {line}" for line in body)], variables, True
+
+    def count_loop(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
+        """A `for` loop: over a range of some form, unrolled, or over a table."""
+        name = f"i{self.counted()}"
+        source = self.random
+        kind = source.random()
+        table = None
+        if kind < 0.3:
+            table = source.choice(list(TABLES))
+            iterable = source.choice(
+                [f"range(len({table}))", f"range({len(TABLES[table])})", f"range({len(TABLES[table]) - 1}, -1, -1)"]
+            )
+        elif kind < 0.5:
+            start, step = source.randint(-4, 4), source.choice([1, 1, 2, 3, -1, -2])
+            iterable = f"range({start}, {start + step * source.randint(0, 4) + source.choice([0, 0, 1])}, {step})"
+        elif kind < 0.7:
+            iterable = self.runtime_range(variables)
+        elif kind < 0.8:
+            iterable = source.choice(["STEPS", "POLY"])
+        else:
+            iterable = f"pymetal.static_range({source.choice(['1', '3', '1, 4', '3, 0, -1', '0, 4, 2'])})"
+        static = kind >= 0.7
+        with self.inside(name, "static" if static else "dynamic", table):
+            body, _, _ = self.block(variables, depth - 1, source.randint(1, 3))
+        lines = [f"for {name} in {iterable}:", *(f"    {line}" for line in body)]
+        if kind < 0.3 and source.random() < 0.4 and not _leaves(body):
+            after = self.fresh()  # the variable keeps its last value
+            return [*lines, f"{after} = T({name})"], [*variables, after], True
+        return lines, variables, True
+
+    def runtime_range(self, variables: list[str]) -> str:
+        """A range whose bounds the operands decide."""
+        small = self.small(variables)
+        return self.random.choice(
+            [f"range({small})", f"range({small}, {self.random.randint(0, 6)})", f"range({small}, -3, -2)"]
+        )
+
+    def small(self, variables: list[str]) -> str:
+        """An integer of -8 to 8 made of an operand."""
+        name = self.random.choice(variables)
+        if self.floating:
+            return f"pymetal.int32(metal.clamp({name}, -4, 6) if {name} == {name} else T(1))"
+        if self.kind == "integral":
+            return f"(pymetal.int32({name}) & 7)"
+        return f"pymetal.int32({name})"
+
+    @contextlib.contextmanager
+    def inside(self, name: str, kind: str, table: str | None = None) -> Iterator[None]:
+        """In the body of a loop that counts `name`."""
+        self.loops.append(kind)
+        self.counters.append(name)
+        if table:
+            self.indices[name] = table
+        yield
+        self.indices.pop(name, None)
+        self.counters.remove(name)
+        self.loops.pop()
+
+    # --- expressions ---
+
+    def number(self, variables: list[str], depth: int) -> str:
+        source = self.random
+        if depth == 0 or source.random() < 0.1:
+            return source.choice(variables)
+        if source.random() < 0.12 and self.counters and self.kind != "bool":
+            counter = source.choice(self.counters)
+            if counter in self.indices and source.random() < 0.6:
+                table = self.indices[counter]
+                if self.floating or table != "WEIGHTS":
+                    return f"({source.choice(variables)} * {table}[{counter}])"
+            return source.choice([f"({self.number(variables, depth - 1)} + {counter})", f"T({counter})"])
+        if source.random() < 0.12 and self.helpers:
+            a, b = (self.number(variables, depth - 1) for _ in range(2))
+            return f"{source.choice(self.helpers)}({a}, {b})"
+        if self.kind == "bool":
+            return self.boolean(variables, depth)
+        if source.random() < 0.5:
+            return super().number(variables, depth)
+        a, b = (self.number(variables, depth - 1) for _ in range(2))
+        shared = [
+            lambda: f"abs({a})", lambda: f"({source.choice(['min', 'max'])}({a}, {b}) + 0)", lambda: f"round({a})",
+            lambda: f"(+{a})", lambda: f"(LIMIT - {a})",
+            lambda: f"({source.choice(variables)} ** {source.choice([2, 3])})",
+            lambda: f"({a} % {b} + 0)", lambda: f"({a} // {b} + 0)", lambda: f"({a}).real",
+            lambda: f"max({a}, {b}, {source.choice([0, 1, 3])})" if not self.floating else f"({a} + HALF)",
+            lambda: f"metal.polevl({source.choice(variables)}, POLY)",
+            lambda: f"({a} * STEPS[{source.randrange(-3, 3)}])",
+        ]  # fmt: skip
+        own = self.floats(variables, a, b) if self.floating else self.integers(variables, a, b)
+        return source.choice([*shared, *own])()
+
+    def floats(self, variables: list[str], a: str, b: str) -> list[object]:
+        source = self.random
+        name = source.choice(variables)
+        special = source.choice(["T(math.inf)", "T(-math.inf)", "T(math.nan)"])
+        bits = f"metal.as_type(metal.as_type(float({name}), pymetal.int32) ^ {source.choice([1, 3, 256])}, float)"
+        return [
+            lambda: f"(metal.{source.choice(['fmin', 'fmax'])}({a}, {b}) + 0)", lambda: f"metal.sign({a})",
+            lambda: f"T(float({a}) {source.choice('+-*/')} float({b}))", lambda: f"T(float({a}) + {b})",
+            lambda: f"T({self.small(variables)})", lambda: f"(T({bits}) if {name} == {name} else T(2))",
+            lambda: f"T(metal.{source.choice(['isnan', 'isinf', 'isfinite'])}({a}))",
+            lambda: f"({source.choice(variables)} ** -1)", lambda: f"({a} * WEIGHTS[{source.randrange(4)}])",
+            lambda: f"({special} if {self.truth(variables, 1)} else {a})",
+        ]  # fmt: skip
+
+    def integers(self, variables: list[str], a: str, b: str) -> list[object]:
+        source = self.random
+        wide = source.choice(["pymetal.int64", "pymetal.int32", "pymetal.int8"])
+        return [
+            lambda: f"({a} {source.choice(['&', '|', '^'])} {b})", lambda: f"(~{a})",
+            lambda: f"({a} {source.choice(['<<', '>>'])} {source.randrange(7)})",
+            lambda: f"({a} {source.choice(['<<', '>>'])} {b})", lambda: f"({a} ** {b})",
+            lambda: f"({a} {source.choice(['//', '%'])} {source.choice([1, 2, 3, 7])})",
+            lambda: f"({source.choice([1, 5, 100])} {source.choice(['//', '%', '-', '<<', '>>'])} {a})",
+            lambda: f"T({wide}({a}) {source.choice(['+', '-', '*', '//', '%', '&', '|', '^'])} {b})",
+            lambda: f"T({a} / {b} < {source.choice(['0.5', '1', a])})",
+            lambda: f"T(pymetal.uint32({a}) {source.choice(['+', '*', '>>', '//', '%'])} pymetal.uint32({b}))",
+            lambda: f"T(pymetal.uint16({a}) {source.choice(['+', '*', '>>', '//', '%'])} pymetal.uint16({b}))",
+            lambda: f"T(pymetal.uint64({a}) {source.choice(['+', '*', '>>', '//', '%'])} pymetal.uint64({b}))",
+        ]  # fmt: skip
+
+    def boolean(self, variables: list[str], depth: int) -> str:
+        source = self.random
+        a, b = (self.number(variables, depth - 1) for _ in range(2))
+        return source.choice(
+            [
+                lambda: f"({a} {source.choice('&|^')} {b})",
+                lambda: f"(~{a})",
+                lambda: f"({a} {source.choice('+*')} {b})",
+                lambda: f"T({self.truth(variables, depth - 1)})",
+                lambda: f"T({source.choice([0, 1, 2])})",
+                lambda: f"({a} if {self.truth(variables, 1)} else {b})",
+                lambda: f"{source.choice(['min', 'max'])}({a}, {b})",
+                lambda: f"T({a} {source.choice(['and', 'or'])} {b})",
+                lambda: f"T(not {a})",
+                lambda: f"T(pymetal.int32({a}) + {b} {source.choice(['>', '=='])} {source.randrange(3)})",
+            ]
+        )()
+
+    def truth(self, variables: list[str], depth: int) -> str:
+        source = self.random
+        if self.truths and source.random() < 0.15:
+            return source.choice(self.truths)
+        if self.counters and source.random() < 0.15:
+            return f"({source.choice(self.counters)} {source.choice(programs.COMPARISONS)} {source.randint(-1, 4)})"
+        if self.kind == "bool" and source.random() < 0.3:
+            return source.choice(variables)
+        return super().truth(variables, depth)
+
+
+def _leaves(lines: list[str]) -> bool:
+    """True if a loop with this body may end before its last round."""
+    words = {word for line in lines for word in line.split()}
+    return bool(words & {"break", "return", "continue"})
