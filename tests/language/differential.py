@@ -20,6 +20,8 @@ DTYPES = {
     "floating": (torch.float32, torch.float16, torch.bfloat16),
     "integral": (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8),
     "bool": (torch.bool,),
+    "float32": (torch.float32,),
+    "int8": (torch.int8,),
 }
 METAL = {
     torch.float32: "float", torch.float16: "half", torch.bfloat16: "bfloat", torch.int64: "long", torch.int32: "int",

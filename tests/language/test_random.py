@@ -80,8 +80,9 @@ def test_mutants(tmp_path: Path, part: int, seed: int) -> None:
                 continue
             function = toolbox.load(tmp_path, text, grammar.PRELUDE).f
             try:
-                functor = pymetal.binary(dtypes=(torch.float32, torch.int8)[number % 2])(function)
-                accepted.append(differential.Program(text, "", functor))
+                only = ("float32", "int8")[number % 2]
+                functor = pymetal.binary(dtypes=getattr(torch, only))(function)
+                accepted.append(differential.Program(text, only, functor))
             except PyMetalError as error:
                 refused += 1
                 check_place(error)
@@ -89,7 +90,7 @@ def test_mutants(tmp_path: Path, part: int, seed: int) -> None:
                 raise AssertionError(f"{type(error).__name__}: {error}\n{text}") from error
     assert len(accepted) > 5, "the mutations are too wild"
     assert refused > 5, "the mutations are too tame"
-    differential.compiled(accepted[:40])  # no kernel: the text alone is read
+    differential.compiled(accepted[:40])  # not run: a loop that has lost a line may not end
 
 
 def check_place(error: PyMetalError) -> None:
