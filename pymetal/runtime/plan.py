@@ -196,8 +196,17 @@ def meeting_dtype(operands: Sequence[Operand], domain: tuple[DType, ...], to_flo
     dtype = promote(operands)
     if not to_float or float32 not in domain or dtype.is_floating_point or dtype.is_complex:
         return dtype
-    narrowed = any(o.dtype is None or torch.promote_types(o.dtype, dtype) != dtype for o in operands)
-    return torch.float32 if narrowed else dtype
+    return torch.float32 if any(not _holds(dtype, o.dtype) for o in operands) else dtype
+
+
+def _holds(dtype: torch.dtype, other: torch.dtype | None) -> bool:
+    """True if `dtype` has every value of `other`; a Python number, without a dtype, may be any."""
+    if other is None:
+        return False
+    try:
+        return torch.promote_types(other, dtype) == dtype
+    except RuntimeError:  # uint64 and a signed type have no common one
+        return False
 
 
 def make_plan(

@@ -57,6 +57,23 @@ def refused(dtype: torch.dtype | None) -> str | None:
     return None
 
 
+def read_as(kind: str, common: torch.dtype, operands: Sequence[Operand]) -> torch.dtype:
+    """What the operands are converted to: their common dtype, but that torch's int_to_float kind makes a float of each
+    integer before anything else, so that one which the common dtype does not hold must not go through it."""
+    if kind != "int_to_float" or common.is_floating_point or common.is_complex:
+        return common
+    limits = torch.iinfo(common) if common is not torch.bool else None
+    for operand in operands:
+        if not isinstance(operand, torch.Tensor):
+            return torch.float32
+        if operand.dtype is common or operand.dtype is torch.bool:
+            continue
+        own = torch.iinfo(operand.dtype)
+        if limits is None or own.min < limits.min or own.max > limits.max:
+            return torch.float32
+    return common
+
+
 @pytest.mark.parametrize("kind", kinds.BINARY)
 def test_every_pair(kind: str) -> None:
     functor = kinds.BINARY[kind]
@@ -73,7 +90,7 @@ def test_every_pair(kind: str) -> None:
             counts["refused"] += 1
             continue
         element, result = planned(functor, (a, b))
-        assert element == expected, (a, b)
+        assert element == read_as(kind, expected, (a, b)), (a, b)
         assert result == elementwise_dtypes(a, b, type_promotion_kind=torch_kind)[1], (a, b)
         counts["planned"] += 1
     assert counts["planned"] > 500
@@ -144,7 +161,7 @@ def test_triples(kind: str) -> None:
             with pytest.raises(CallError, match="Metal has no double"):
                 planned(functor, operands)
             continue
-        assert planned(functor, operands) == (expected, result), operands
+        assert planned(functor, operands) == (read_as(kind, expected, operands), result), operands
         seen += 1
     assert seen > 2000
 
