@@ -200,13 +200,11 @@ def meeting_dtype(operands: Sequence[Operand], domain: tuple[DType, ...], to_flo
 
 
 def _holds(dtype: torch.dtype, other: torch.dtype | None) -> bool:
-    """True if `dtype` has every value of `other`; a Python number, without a dtype, may be any."""
-    if other is None:
-        return False
-    try:
-        return torch.promote_types(other, dtype) == dtype
-    except RuntimeError:  # uint64 and a signed type have no common one
-        return False
+    """True if the integer or bool `dtype` has every value of `other`; a Python number, without a dtype, may be any."""
+    if other is None or other == dtype or torch.bool in (other, dtype):
+        return other is not None and other in (dtype, torch.bool)
+    mine, theirs = torch.iinfo(dtype), torch.iinfo(other)
+    return mine.min <= theirs.min and theirs.max <= mine.max
 
 
 def make_plan(
