@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -94,9 +95,11 @@ def check(functor: Functor, options: Options, progress: Callable[[str], None] = 
         for element in chosen:
             progress(f"{functor.name}, {element.name.rstrip('_')}")
             budget = options.max_ulp if options.max_ulp is not None else budget_of(functor, element)
-            measurement = measure(
-                functor, element, operator, budget=budget, scalars=options.scalars, scale=options.scale
-            )
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
+                measurement = measure(
+                    functor, element, operator, budget=budget, scalars=options.scalars, scale=options.scale
+                )
             measured.append(measurement)
             widened = functor.opmath or functor._caller.compute(element).torch not in _HALVES
             found += judge(functor, measurement, widens=widened)

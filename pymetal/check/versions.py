@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pymetal.codegen.library import required_release
 from pymetal.errors import MetalSyntaxError, PyMetalError
-from pymetal.functor import Functor
+from pymetal.functor import Functor, metal_text
 from pymetal.runtime import registered
 from pymetal.runtime.host import compile_shader
 
@@ -67,16 +68,33 @@ def _release(folder: Path, include: Path) -> str:
 
 def against_headers(functor: Functor, headers: Headers) -> Fit:
     """Compiles the registered form against the headers; looks for the kernels that the release's host code wants."""
+    return too_old(functor, headers) or compiled([functor], headers)[0]
+
+
+def too_old(functor: Functor, headers: Headers) -> Fit | None:
+    """What the functor uses that the release does not have."""
     since, what = required_release([functor._entry])
-    if headers.version is not None and since > headers.version:
-        return Fit(functor.name, False, f"needs {what}, which is there from torch {since[0]}.{since[1]} on")
+    if headers.version is None or since <= headers.version:
+        return None
+    return Fit(functor.name, False, f"needs {what}, which is there from torch {since[0]}.{since[1]} on")
+
+
+def compiled(functors: Sequence[Functor], headers: Headers) -> list[Fit]:
+    """The fit of functors whose needs the headers meet, compiled together, and one by one if that fails."""
     try:
-        library = compile_shader(functor.metal_source, include_dirs=[str(headers.include)])
+        library = compile_shader(metal_text(functors), include_dirs=[str(headers.include)])
     except MetalSyntaxError as error:
-        return Fit(functor.name, False, f"does not compile: {str(error).splitlines()[0]}")
+        if len(functors) == 1:
+            return [Fit(functors[0].name, False, f"does not compile: {str(error).splitlines()[0]}")]
+        return [fit for functor in functors for fit in compiled([functor], headers)]
     have = set(dir(library))
+    return [_fit(functor, have, headers) for functor in functors]
+
+
+def _fit(functor: Functor, have: set[str], headers: Headers) -> Fit:
     wanted = registered.kernel_names(functor, headers.version) if headers.version else []
     missing = [n for n in wanted if n not in have]
     if missing:
         return Fit(functor.name, False, f"{len(missing)} kernels are missing, {missing[0]} first")
-    return Fit(functor.name, True, f"{len(have)} kernels, all that its host code asks for")
+    count = len(wanted) or sum(n.startswith(f"{functor.name}_") for n in have)
+    return Fit(functor.name, True, f"{count} kernels, all that its host code asks for")

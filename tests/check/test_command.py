@@ -1,0 +1,185 @@
+"""The command: its words, its numbers for programs, its exit codes; the registered form; other headers; the page."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+import written
+
+from examples.smooth_l1 import smooth_l1
+from pymetal import dtypes
+from pymetal.check import form
+from pymetal.check.versions import HeadersError, against_headers, open_headers
+from pymetal.cli import main
+
+FILE = str(Path(written.__file__))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["check", FILE, *arguments])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "--only", "product", "--part", "accuracy", "--part", "lint", "--dtype", "float16")
+    assert code == 0
+    assert "1 functor, 0 findings" in out
+    assert "float16" in out
+    assert err == ""  # no bar where there is no terminal
+
+
+def test_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--only", "rest", "--only", "share", "--part", "lint", "--quiet")
+    assert code == 1
+    assert out.count("PC024") == 1  # the other one is allowed
+    code, out, _ = run(capsys, "--only", "share", "--part", "lint")
+    assert (code, "1 allowed by comments" in out) == (0, True)
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--only", "early", "--part", "accuracy", "--json")
+    (functor,) = json.loads(out)["functors"]
+    assert code == 1
+    (row,) = functor["accuracy"]
+    assert (row["dtype"], row["exhaustive"], row["meaning"]["witness"]) == ("float16", False, "its meaning in float64")
+    assert row["early"]["count"] > 0
+    assert {"PC007"} <= {f["code"] for f in functor["findings"]}
+    assert all(Path(f["file"]).name == "written.py" for f in functor["findings"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--only", "produkt"), "did you mean 'product'"),
+        (("--dtype", "float61"), "did you mean 'float16'"),
+        (("--scalar", "beta"), "not NAME=NUMBER"),
+        (("--scalar", "beta=1"), "no functor has 'beta'"),
+        (("--torch-headers", "nowhere"), "holds no c10/metal/indexing.h"),
+    ],
+)
+def test_wrong_use(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str) -> None:
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert words in err
+
+
+def test_registered_form() -> None:
+    found = form.check_form(smooth_l1, [dtypes.float16])
+    assert found.findings == ()
+    assert found.kernels == len(found.kinds) == 12
+    assert found.names == 36
+
+
+def test_a_missing_kernel_and_other_bits_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = form.registered.kernel_names
+    run = form.registered.run
+
+    def off(*args: object, **keywords: object) -> torch.Tensor:
+        result = run(*args, **keywords)  # type: ignore[arg-type]
+        result.view(-1)[17] += 1
+        return result
+
+    monkeypatch.setattr(form.registered, "kernel_names", lambda f: [*names(f), "smooth_l1_dense_float_ulong"])
+    monkeypatch.setattr(form.registered, "run", off)
+    monkeypatch.setattr(form.registered, "forms", lambda f: ["dense"])
+    found = form.check_form(smooth_l1, [dtypes.float32])
+    assert [f.slug for f in found.findings] == ["form-missing", "form-differs"]
+    assert "smooth_l1_dense_float_ulong" in found.findings[0].message
+    assert "1 elements" in found.findings[1].message
+
+
+def test_names_of_upstream_are_known() -> None:
+    from examples.aten import load
+
+    found = form.clashes(load()["hypot"])
+    assert found is not None
+    assert found[0] == "hypot_dense_float_float"
+    assert form.clashes(written.product) is None
+    slugs = [f.slug for f in form.check_form(load()["hypot"], [], replaces=False).findings]
+    assert slugs == ["clash"]
+    assert form.check_form(load()["hypot"], [], replaces=True).findings == ()
+
+
+def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A copy of the installed headers that says it is an older release, with a macro of that release missing."""
+    include = Path(torch.__file__).parent / "include"
+    target = tmp_path / "torch" / "include"
+    shutil.copytree(include / "c10" / "metal", target / "c10" / "metal")
+    (tmp_path / "version.txt").write_text("2.13.7\n")
+    headers = open_headers(tmp_path)
+    assert (headers.release, headers.version) == ("2.13.7", (2, 13))
+    assert against_headers(smooth_l1, headers).ok
+    code, out, _ = run(capsys, "--only", "product", "--torch-headers", str(tmp_path))
+    assert (code, "product: torch 2.13.7: 39 kernels" in out) == (0, True)
+    indexing = target / "c10" / "metal" / "indexing.h"
+    text = indexing.read_text(encoding="utf-8")
+    indexing.write_text(
+        text.replace("#define REGISTER_BINARY_ALPHA_OP(", "#define REGISTER_NOTHING("), encoding="utf-8"
+    )
+    broken = against_headers(smooth_l1, headers)
+    assert not broken.ok
+    assert "does not compile" in broken.why
+    with pytest.raises(HeadersError, match="holds no"):
+        open_headers(tmp_path / "torch" / "include" / "c10")
+
+
+class _Page(html.parser.HTMLParser):
+    """What a page refers to, and whether its elements close."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    code, _, err = run(
+        capsys, "--only", "product", "--only", "strict", "--part", "accuracy", "--dtype", "float32", "--report",
+        str(tmp_path / "report"),
+    )  # fmt: skip
+    assert code == 1
+    assert "report: " in err
+    text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    page = _Page()
+    page.feed(text)
+    assert page.open == []
+    assert all(link.startswith(("data:image/png;base64,", "#")) for link in page.links)
+    assert sum(link.startswith("data:") for link in page.links) == 4  # two functors, light and dark
+    assert "http" not in text
+    assert "<script" not in text
+    assert "prefers-color-scheme: dark" in text
+    for word in ("product_functor", "PC001", "max_ulp is 0.1", "float32"):
+        assert word in text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs headless Chromium")
+def test_the_page_in_a_browser(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Chromium draws the page without a network: the document that it has in the end holds the pictures, loaded."""
+    folder = tmp_path / "report"
+    run(capsys, "--only", "product", "--part", "accuracy", "--dtype", "float16", "--report", str(folder))
+    page = folder / "index.html"
+    script = "<script>document.title = [...document.images].map(i => i.naturalWidth).join()</script></body>"
+    page.write_text(page.read_text(encoding="utf-8").replace("</body>", script), encoding="utf-8")
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"--user-data-dir={tmp_path}/profile",
+         page.as_uri()], capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    title = done.stdout.split("<title>")[1].split("</title>")[0]
+    assert all(int(width) > 500 for width in title.split(","))
