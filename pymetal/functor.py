@@ -22,9 +22,10 @@ from pymetal.frontend.definition import Definition
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import read_source
 from pymetal.frontend.verify import Body, check_functor, too_deep
+from pymetal.ir.show import show
 from pymetal.meaning.evaluate import evaluate
 from pymetal.promotion import Promotion, find_promotion
-from pymetal.runtime import plan
+from pymetal.runtime import debug, plan
 from pymetal.runtime.call import Caller, check_scalar
 from pymetal.runtime.device import device_of
 
@@ -80,6 +81,9 @@ class Functor:
         self.doc = checked.doc
         for cached in ("_text", "_caller"):
             self.__dict__.pop(cached, None)
+        if debug.enabled():
+            debug.stage(self.name, "py", "\n".join(line for body in self._bodies for line in body.source.lines))
+            debug.stage(self.name, "ir", show(self.ir))
 
     def overload(self, function: Callable[..., Any]) -> Functor:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
@@ -133,6 +137,10 @@ class Functor:
     def jit_source(self, *args: Any, **scalars: Any) -> str:
         """The Metal text that a call with these arguments compiles and runs."""
         return self._caller.source(args, scalars)
+
+    def explain(self, *args: Any, **scalars: Any) -> str:
+        """The plan that a call with these arguments has, in words: dtypes, kernel, grid. Nothing is compiled or run."""
+        return self._caller.explain(args, scalars)
 
     def patch(
         self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False

@@ -26,11 +26,12 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("meaning", "accuracy"),
     ("codegen",),
     ("codegen.upstream",),
-    ("runtime.cache", "runtime.numerics"),
+    ("runtime.cache", "runtime.numerics", "runtime.debug"),
     ("runtime.toolchain", "runtime.metal_text"),
     ("runtime",),  # how the host device compiles and binds
     ("runtime.host",),
     ("runtime.plan",),
+    ("runtime.explain",),
     ("runtime.device",),
     ("runtime.host_device", "runtime.mps"),
     ("runtime.overlap",),

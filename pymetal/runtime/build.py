@@ -12,6 +12,7 @@ import hashlib
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pymetal.errors import MetalSyntaxError, ToolchainError
+from pymetal.runtime import debug
 from pymetal.runtime.cache import Cache, default_cache
 from pymetal.runtime.diagnostics import SHIM, SOURCE_NAME, compile_error
 from pymetal.runtime.function_constants import Value, bind_function_constants
@@ -236,6 +238,8 @@ class Build:
             product = folder / f"kernel.{SUFFIX}"
             target = folder / "kernel.o"
             command = (*compiler.command, *flags, "-include", str(SHIM / "prelude.h"), "-c", "-o", str(target), "-")
+            if debug.enabled():
+                debug.stage("compiler", "command", f"{shlex.join(command)}\n{shlex.join(_link_command(compiler))}")
             _run(command, text, self.source.text)
             _run((*_link_command(compiler), "-o", str(product), str(target)), None, self.source.text, self.cache)
             return self.cache.put(key, SUFFIX, product.read_bytes())

@@ -17,7 +17,9 @@ from pymetal.codegen.metal import FunctorText
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import CallError, nearest
 from pymetal.ir import Checked
+from pymetal.runtime import debug
 from pymetal.runtime.device import Device, Kernel, device_of, find_device
+from pymetal.runtime.explain import explain
 from pymetal.runtime.jit import Programs
 from pymetal.runtime.overlap import check_memory, check_output, resize_output
 from pymetal.runtime.plan import MAX_THREADS, Number, Operand, Plan, describe, is_stored, make_plan
@@ -195,6 +197,8 @@ class Caller:
             extra = (plan.grid[0],)
             threads = -(-plan.grid[0] // PER_THREAD)
         key = self._key(plan.element, form, operands, output)
+        if debug.enabled():
+            debug.stage(self.name, "plan", explain(self.name, operands, plan, key, device))
         kernel = self.programs.get(runner, key)
         in_memory = tuple(role is not Role.NUMBER for role in form.roles)
         is_complex = any(d.kind is Kind.COMPLEX for d in key.inputs)
@@ -242,12 +246,22 @@ class Caller:
 
     def source(self, args: tuple[Any, ...], scalars: dict[str, Any]) -> str:
         """The Metal text that a call with these arguments compiles and runs."""
+        return self.programs.source(self._planned(args, scalars)[2])
+
+    def explain(self, args: tuple[Any, ...], scalars: dict[str, Any]) -> str:
+        """The plan of a call with these arguments, in words."""
+        described, plan, key, device = self._planned(args, scalars)
+        return explain(self.name, described, plan, key, device)
+
+    def _planned(
+        self, args: tuple[Any, ...], scalars: dict[str, Any]
+    ) -> tuple[list[Operand], Plan, LaunchKey, torch.device]:
         operands = self.operands(args)
         self.numbers(scalars)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)])
         described = [describe(self._ready(o), device) for o in operands]
         plan = make_plan(self.name, described, None, self.checked.domain, self.to_float)
-        return self.programs.source(self._key(plan.element, plan.form, described, self.result(plan.element).torch))
+        return described, plan, self._key(plan.element, plan.form, described, self.result(plan.element).torch), device
 
     # --- arguments ---
 

@@ -14,6 +14,7 @@ from pymetal.codegen.metal import FunctorText
 from pymetal.codegen.origin import locate
 from pymetal.errors import DeviceError, MetalSyntaxError
 from pymetal.ir import Checked
+from pymetal.runtime import debug
 from pymetal.runtime.device import Device, Kernel
 
 
@@ -62,6 +63,8 @@ class Programs:
             return self._ready[full]
 
     def _compile(self, device: Device, source: str) -> Kernel:
+        if debug.enabled():
+            debug.stage(self.checked.name, "metal", source)
         try:
             return device.compile(source)(KERNEL)
         except MetalSyntaxError as error:
