@@ -72,10 +72,11 @@ def check_functor(
     """
     domain = dtypes.ordered(d for b in bodies for d in b.domain(wanted))
     first = bodies[0]
-    if not first.domain(wanted):
-        names = ", ".join(d.name for d in wanted or ())
-        annotation = first.signature.element.text
-        raise refusal("no-dtypes", first.source.span(first.source.node), annotation=annotation, dtypes=names)
+    for body in bodies:
+        if not body.domain(wanted):
+            names = ", ".join(d.name for d in wanted or ())
+            annotation = body.signature.element.text
+            raise refusal("no-dtypes", body.source.span(body.source.node), annotation=annotation, dtypes=names)
     overloads: list[Overload] = []
     for body, kind, group in _groups(bodies, domain):
         # A dtype that is named is meant as it is; a type variable is read as the promotion kind has it.
