@@ -16,6 +16,7 @@ import torch
 from pymetal.errors import CallError, DeviceError
 
 KIND_POINTER, KIND_REFERENCE = 1, 2
+FLOATING, INTEGER = 1, 2
 NOT_ON_DEVICE = frozenset({torch.float64, torch.complex128})
 _CASTS = ("fp16", "bf16", "int32", "int16", "int8", "uint8")
 _INTEGER_CODES = {"int32": ("i", 32), "int16": ("h", 16), "int8": ("b", 8), "uint8": ("B", 8)}
@@ -30,6 +31,7 @@ class Slot:
     kind: int
     is_writable: bool
     size: int  # of one element; 0 for void
+    number: int = 0  # FLOATING, INTEGER, or 0 for anything else
 
 
 def _bfloat16_bits(value: float) -> int:
@@ -108,6 +110,18 @@ def cast_of(casts: str | Mapping[int, str] | None, number: int) -> str | None:
     return cast
 
 
+def _check_number(slot: Slot, value: int | float, cast: str | None, kernel: str) -> None:
+    """Refuses an int where the kernel would read its bytes as a float, and the reverse."""
+    is_float = cast in ("fp16", "bf16") if cast is not None else isinstance(value, float)
+    if slot.is_writable or slot.number in (0, FLOATING if is_float else INTEGER):
+        return
+    wanted, came = ("an integer", "a float") if is_float else ("a float", "an integer")
+    raise CallError(
+        f"kernel {kernel} reads {wanted} at {slot.name!r} (buffer {slot.index}), and {value!r} is bound as {came}",
+        hint="Pass an int." if is_float else f"Pass {float(value)!r}.",
+    )
+
+
 def bind(
     args: Sequence[Any], slots: Sequence[Slot], kernel: str, casts: str | Mapping[int, str] | None
 ) -> tuple[list[int], list[object]]:
@@ -127,6 +141,7 @@ def bind(
             continue
         cast = cast_of(casts, number)
         if isinstance(value, int | float):
+            _check_number(slot, value, cast, kernel)
             data = scalar_bytes(value, isinstance(value, float), cast)
         elif isinstance(value, list | tuple):
             data = _sequence_bytes(value, number, cast)

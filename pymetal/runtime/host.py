@@ -17,7 +17,7 @@ import torch
 
 from pymetal.errors import CallError, DeviceError, MetalSyntaxError, nearest
 from pymetal.runtime import grid
-from pymetal.runtime.binding import KIND_POINTER, NOT_ON_DEVICE, Slot, bind
+from pymetal.runtime.binding import FLOATING, INTEGER, KIND_POINTER, NOT_ON_DEVICE, Slot, bind
 from pymetal.runtime.build import Build, KernelInfo, Source, default_include_dirs
 from pymetal.runtime.numerics import check, current, numerics
 
@@ -43,7 +43,7 @@ class Kernel:
         self._run: Callable[..., None]
         self._direct: Callable[..., None]
         self._slots: tuple[Slot, ...] = ()
-        self._checks: tuple[tuple[bool, bool, int], ...] | None = None  # of each slot; None before `prepare`
+        self._checks: tuple[tuple[bool, bool, int, int], ...] | None = None  # of each slot; None before `prepare`
 
     def prepare(self) -> Kernel:
         """Make sure that the kernel's code is loaded; the kernel itself."""
@@ -61,9 +61,9 @@ class Kernel:
         rows = table()
         slots = []
         for at, (name, source) in enumerate(self._info.parameters):
-            kind, _, writable, size = rows[4 * at : 4 * at + 4]
+            kind, number, writable, size = rows[4 * at : 4 * at + 4]
             if source >= 0:
-                slots.append(Slot(source, name, kind, bool(writable), size))
+                slots.append(Slot(source, name, kind, bool(writable), size, number))
         slots.sort(key=lambda slot: slot.index)
         if [slot.index for slot in slots] != list(range(len(slots))):
             used = ", ".join(str(slot.index) for slot in slots)
@@ -76,7 +76,7 @@ class Kernel:
         run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
         direct.argtypes = [ctypes.c_ulong] + [ctypes.c_void_p] * len(slots)
         self._run, self._direct = run, direct
-        self._checks = tuple((not slot.is_writable, slot.kind == KIND_POINTER, slot.size) for slot in slots)
+        self._checks = tuple((not s.is_writable, s.kind == KIND_POINTER, s.size, s.number) for s in slots)
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -129,13 +129,15 @@ class Kernel:
             return None
         values: list[int | bytes] = []
         try:
-            for value, (only_read, is_pointer, size) in zip(args, checks, strict=False):
+            for value, (only_read, is_pointer, size, number) in zip(args, checks, strict=False):
                 kind = type(value)
                 if kind is torch.Tensor:
                     if not is_pointer or not value.is_cpu or value.dtype in NOT_ON_DEVICE:
                         return None
                     values.append(value.data_ptr())
                     continue
+                if (number == INTEGER and kind is float) or (number == FLOATING and kind is int):
+                    return None  # to be refused
                 if kind is float:
                     data = _FLOAT(value)
                 elif kind is int:

@@ -96,11 +96,18 @@ constexpr long size_of() {
   }
 }
 
+// What sort of number a buffer holds: 1 floating point, 2 integer or bool, 0 anything else.
+template <class T>
+constexpr long number_of() {
+  using U = __remove_cv(T);
+  return metal::is_floating_point_v<U> && metal::is_scalar_v<U> ? 1 : __is_integral(U) ? 2 : 0;
+}
+
 #define PYMETAL_POINTER_SLOT(SPACE, WRITABLE)                               \
   template <int S, class T>                                                 \
   struct slot<S, SPACE T*> {                                                \
     SPACE T* p;                                                             \
-    static constexpr long info[4] = {kind_pointer, S, WRITABLE, size_of<T>()}; \
+    static constexpr long info[4] = {kind_pointer, number_of<T>(), WRITABLE, size_of<T>()}; \
     slot(void* const* a) : p((SPACE T*)a[S]) {}                             \
     SPACE T* get(const grid&, position) const { return p; }                 \
   };
@@ -113,7 +120,7 @@ PYMETAL_POINTER_SLOT(constant, 0)
   template <int S, class T>                                                 \
   struct slot<S, SPACE T&> {                                                \
     SPACE T* p;                                                             \
-    static constexpr long info[4] = {kind_reference, S, WRITABLE, size_of<T>()}; \
+    static constexpr long info[4] = {kind_reference, number_of<T>(), WRITABLE, size_of<T>()}; \
     slot(void* const* a) : p((SPACE T*)a[S]) {}                             \
     SPACE T& get(const grid&, position) const { return *p; }                \
   };
@@ -125,7 +132,7 @@ PYMETAL_REFERENCE_SLOT(const device, 0)
 template <int S, class T>
 struct slot<S, constant T&> {
   alignas(T) unsigned char copy[sizeof(T)];
-  static constexpr long info[4] = {kind_reference, S, 0, sizeof(T)};
+  static constexpr long info[4] = {kind_reference, number_of<T>(), 0, sizeof(T)};
   slot(void* const* a) { __builtin_memcpy(copy, a[S], sizeof(T)); }
   constant T& get(const grid&, position) const { return *(constant T*)copy; }
 };
@@ -133,7 +140,7 @@ struct slot<S, constant T&> {
 template <int S, class T>
 struct slot<S, const T&> {
   alignas(T) unsigned char copy[sizeof(T)];
-  static constexpr long info[4] = {kind_reference, S, 0, sizeof(T)};
+  static constexpr long info[4] = {kind_reference, number_of<T>(), 0, sizeof(T)};
   slot(void* const* a) { __builtin_memcpy(copy, a[S], sizeof(T)); }
   const T& get(const grid&, position) const { return *(const T*)copy; }
 };
@@ -141,13 +148,13 @@ struct slot<S, const T&> {
 template <int S, class T>
   requires(__is_integral(T))
 struct slot<S, T> {
-  static constexpr long info[4] = {kind_builtin, S, 0, sizeof(T)};
+  static constexpr long info[4] = {kind_builtin, 0, 0, sizeof(T)};
   slot(void* const*) {}
   T get(const grid& g, position p) const { return static_cast<T>(builtin_value<S>(g, p, 0)); }
 };
 template <int S, class T, int N>
 struct slot<S, metal::vec<T, N>> {
-  static constexpr long info[4] = {kind_builtin, S, 0, sizeof(T)};
+  static constexpr long info[4] = {kind_builtin, 0, 0, sizeof(T)};
   slot(void* const*) {}
   metal::vec<T, N> get(const grid& g, position p) const {
     const T x = static_cast<T>(builtin_value<S>(g, p, 0)), y = static_cast<T>(builtin_value<S>(g, p, 1));
