@@ -139,13 +139,20 @@ def finding(
 ) -> Finding:
     """A finding of row `slug`, its templates filled in."""
     kind = KINDS[slug]
-    place = span if span is not None else definition(functor)
+    place = span if span is not None else definition(functor, dtypes[0] if dtypes else None)
     return Finding(functor.name, slug, kind.message.format(**fields), kind.hint.format(**fields), place, dtypes)
 
 
-def definition(functor: Functor) -> Span:
-    """The line of the functor's `def`."""
+def definition(functor: Functor, dtype: str | None = None) -> Span:
+    """The line of the functor's `def`; of the body that serves a dtype."""
     source = functor._bodies[0].source
+    for overload in functor.ir.overloads:
+        served = any(d.name.rstrip("_") == dtype for d in overload.domain)
+        first = next((s for stmt in overload.function.body if (s := getattr(stmt, "span", None))), None)
+        for body in functor._bodies if served and first is not None else ():
+            last = body.source.first_line + len(body.source.lines)
+            if first is not None and body.source.first_line <= first.line < last and body.source.file == first.file:
+                source = body.source
     whole = source.span(source.node)
     column = len(whole.text) - len(whole.text.lstrip())
     return replace(whole, column=column, end_line=whole.line, end_column=len(whole.text.rstrip()))

@@ -86,6 +86,12 @@ def check(functor: Functor, options: Options, progress: Callable[[str], None] = 
         AgainstError: `options.against` names nothing.
         PyMetalError: the functor cannot be run here.
     """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
+        return _check(functor, options, progress)
+
+
+def _check(functor: Functor, options: Options, progress: Callable[[str], None]) -> Checked:
     chosen = elements(functor, options)
     found: list[Finding] = []
     measured: list[Measurement] = []
@@ -95,11 +101,9 @@ def check(functor: Functor, options: Options, progress: Callable[[str], None] = 
         for element in chosen:
             progress(f"{functor.name}, {element.name.rstrip('_')}")
             budget = options.max_ulp if options.max_ulp is not None else budget_of(functor, element)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
-                measurement = measure(
-                    functor, element, operator, budget=budget, scalars=options.scalars, scale=options.scale
-                )
+            measurement = measure(
+                functor, element, operator, budget=budget, scalars=options.scalars, scale=options.scale
+            )
             measured.append(measurement)
             widened = functor.opmath or functor._caller.compute(element).torch not in _HALVES
             found += judge(functor, measurement, widens=widened)

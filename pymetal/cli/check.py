@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def _check_all(functors: Sequence[Functor], options: Options, quiet: bool) -> li
 
 @contextlib.contextmanager
 def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A function that shows what is done, on a bar that appears after a second; on terminals only."""
+    """A function that shows what is being done, on a bar that appears after a second; on terminals only."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -84,19 +85,16 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
         return
     bar = Progress(console=console, transient=True)
     task = bar.add_task("", total=total)
-    began = time.monotonic()
-
-    def step(what: str) -> None:
-        if time.monotonic() - began > _PATIENCE and not bar.live.is_started:
-            bar.start()
-        done = bar.tasks[0].completed if bar.tasks[0].description == "" else bar.tasks[0].completed + 1
-        bar.update(task, description=what, completed=done)
-
+    count = itertools.count()
+    patience = threading.Timer(_PATIENCE, bar.start)
+    patience.daemon = True
+    patience.start()
     try:
-        yield step
+        yield lambda what: bar.update(task, description=what, completed=next(count))
     finally:
-        if bar.live.is_started:
-            bar.stop()
+        patience.cancel()
+        patience.join()
+        bar.stop()
 
 
 def _dtypes(wanted: list[str] | None, functors: Sequence[Functor]) -> tuple[str, ...] | None:
@@ -151,7 +149,9 @@ def _report(results: Sequence[Checked], folder: Path, file: str, quiet: bool) ->
     from pymetal.check.report import write_report
 
     try:
-        path = write_report(results, folder, Path(file).name)
+        with progress(1, quiet) as step:
+            step("report")
+            path = write_report(results, folder, Path(file).name)
     except OSError as error:
         raise UsageError(f"--report: {folder}: {error.strerror or error}") from error
     if not quiet:
@@ -165,7 +165,11 @@ def _other_release(args: argparse.Namespace, functors: Sequence[Functor]) -> int
         headers = open_headers(Path(args.torch_headers))
     except HeadersError as error:
         raise UsageError(f"--torch-headers: {error}") from error
-    rows = [against_headers(f, headers) for f in functors]
+    rows = []
+    with progress(len(functors), args.quiet or args.json) as step:
+        for functor in functors:
+            step(functor.name)
+            rows.append(against_headers(functor, headers))
     bad = [row for row in rows if not row.ok]
     if args.json:
         listed = [{"functor": r.functor, "ok": r.ok, "why": r.why} for r in rows]

@@ -6,6 +6,7 @@ import html.parser
 import json
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from examples.smooth_l1 import smooth_l1
 from pymetal import dtypes
 from pymetal.check import form
 from pymetal.check.versions import HeadersError, against_headers, open_headers
+from pymetal.cli import check as command
 from pymetal.cli import main
 
 FILE = str(Path(written.__file__))
@@ -41,6 +43,14 @@ def test_findings(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("PC024") == 1  # the other one is allowed
     code, out, _ = run(capsys, "--only", "share", "--part", "lint")
     assert (code, "1 allowed by comments" in out) == (0, True)
+
+
+def test_the_body_that_serves_the_dtype_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "--only", "halved", "--part", "accuracy", "--dtype", "int32", "--json")
+    (found,) = json.loads(out)["functors"][0]["findings"]
+    lines = Path(FILE).read_text(encoding="utf-8").splitlines()
+    assert found["code"] == "PC006"
+    assert lines[found["line"] - 1] == "def halved(x: Integral) -> Integral:"
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,3 +193,24 @@ def test_the_page_in_a_browser(tmp_path: Path, capsys: pytest.CaptureFixture[str
     )  # fmt: skip
     title = done.stdout.split("<title>")[1].split("</title>")[0]
     assert all(int(width) > 500 for width in title.split(","))
+
+
+@pytest.mark.parametrize(("terminal", "quiet", "patience", "shown"), [
+    (True, False, 0.0, True), (True, True, 0.0, False), (False, False, 0.0, False), (True, False, 60.0, False),
+])  # fmt: skip
+def test_bars(
+    terminal: bool, quiet: bool, patience: float, shown: bool, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """On terminals, after a while, and not with --quiet."""
+    monkeypatch.setattr("pymetal.cli.check._PATIENCE", patience)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda self: terminal))
+    with command.progress(2, quiet) as step:
+        step("first thing")
+        for timer in [t for t in threading.enumerate() if isinstance(t, threading.Timer) and patience == 0]:
+            timer.join()
+        step("second thing")
+    err = capsys.readouterr().err
+    assert ("second thing" in err) == shown
+    assert (err != "") == shown
