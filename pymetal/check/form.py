@@ -16,7 +16,8 @@ from torch import Tensor
 
 from pymetal.accuracy import grids
 from pymetal.check.findings import Finding, finding
-from pymetal.check.measure import Place, default_scalars, fitting
+from pymetal.check.operands import default_scalars, fitting
+from pymetal.check.outcome import Place
 from pymetal.check.witness import rounded_scalars
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, MetalSyntaxError

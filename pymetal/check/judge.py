@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 from pymetal.check.findings import Finding, finding
-from pymetal.check.measure import Comparison, Measurement, Mismatch, show
+from pymetal.check.measure import Measurement
+from pymetal.check.outcome import Comparison, Mismatch, show
 from pymetal.functor import Functor
 
 

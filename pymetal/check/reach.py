@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pymetal import ir
 from pymetal.accuracy.samples import samples
-from pymetal.check.measure import default_scalars, fitting, numbers_of
+from pymetal.check.operands import default_scalars, fitting, numbers_of
 from pymetal.check.witness import Scalars, overload_of, reads_bits, rounded_scalars, take, wide
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import Span

@@ -16,8 +16,11 @@ from pymetal.check.findings import Finding, allowed, merged
 from pymetal.check.form import Form, check_form
 from pymetal.check.judge import judge
 from pymetal.check.lint import lint
-from pymetal.check.measure import Measurement, Place, measure
+from pymetal.check.measure import Measurement, measure
+from pymetal.check.operands import default_scalars, fitting
 from pymetal.check.operators import find_operator
+from pymetal.check.outcome import Place
+from pymetal.check.witness import rounded_scalars
 from pymetal.dtypes import DType
 from pymetal.functor import Functor
 
@@ -129,9 +132,6 @@ def prepare(functor: Functor, chosen: Sequence[DType], options: Options) -> None
     """Compiles the kernels of all dtypes at once: the compiler is another process, and there are several cores."""
 
     def compile_(element: DType) -> None:
-        from pymetal.check.measure import default_scalars, fitting
-        from pymetal.check.witness import rounded_scalars
-
         scalars = fitting(functor, element, default_scalars(functor, options.scalars))
         operands = [torch.zeros(2, dtype=torch.float32).to(element.torch)] * functor.arity.inputs
         functor(*operands, **rounded_scalars(functor, element, scalars))

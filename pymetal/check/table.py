@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pymetal.check.measure import Comparison, Measurement
+from pymetal.check.measure import Measurement
+from pymetal.check.outcome import Comparison
 from pymetal.check.run import Checked
 
 
