@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pymetal import ir
 from pymetal.codegen.constraints import is_template, template_head
 from pymetal.codegen.layout import layout
-from pymetal.codegen.names import rename, to_ascii
+from pymetal.codegen.names import helper_name, rename, to_ascii
 from pymetal.codegen.origin import Origin, squeezed
 from pymetal.codegen.statements import INDENT, Line, block
 from pymetal.codegen.tables import table_text, tables
-from pymetal.codegen.text import Printer, helper_name, params_argument
+from pymetal.codegen.text import Printer, params_argument
 from pymetal.dtypes import DType
 from pymetal.ir import Call, Checked, For, Let, Member, Op, Overload
 

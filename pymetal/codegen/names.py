@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -49,6 +50,10 @@ _VECTORS = frozenset(
 )
 
 
+# Metal has whole families of functions and types with these beginnings.
+_FAMILY = re.compile(r"(?:simd|quad|simdgroup|quadgroup|threadgroup|atomic)_|(?:texture|depth)(?:1d|2d|3d|cube|_)")
+
+
 def to_ascii(text: str) -> str:
     """`text` in ASCII, as `torch.mps.compile_shader` requires: accents go, other characters become `?`."""
     plain = unicodedata.normalize("NFKD", text)
@@ -64,7 +69,7 @@ def _ordinary(name: str) -> str:
     """A name without what C++ keeps for the implementation: two underscores, or one and a capital at the start."""
     while "__" in name:
         name = name.replace("__", "_u_")
-    return f"x{name}" if name[0] == "_" and name[1:2].isupper() else name
+    return f"x{name}" if (name[0] == "_" and name[1:2].isupper()) or _FAMILY.match(name) else name
 
 
 def rename(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
@@ -88,5 +93,15 @@ def _functions() -> frozenset[str]:
 
 # Names of functions in `metal::` and `c10::metal::`, which a using directive brings into every file.
 FUNCTIONS = _functions() | frozenset(
-    {"cast_to", "less", "safe_mod", "powi_impl", "as_type", "max", "min", "mul", "div"}
+    """
+    cast_to less safe_mod powi_impl as_type max min mul div all any array cross dfdx dfdy discard_fragment distance
+    distance_squared dot faceforward fast_distance fast_length fast_normalize frexp fwidth length length_squared
+    make_filled_vector modf norm normalize reflect refract sincos threadgroup_barrier transpose determinant
+    unpack_unorm4x8_to_float pack_float_to_unorm4x8 vec matrix reduce_add
+    """.split()  # noqa: SIM905 - a list of words reads better as words
 )
+
+
+def helper_name(name: str) -> str:
+    """A helper's name in the text: one that Metal or c10 has as a function would be ambiguous."""
+    return rename([name], FUNCTIONS)[name]

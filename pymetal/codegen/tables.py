@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pymetal import ir
 from pymetal.codegen.literals import literal
+from pymetal.codegen.names import identifier
 from pymetal.ir import Checked, Element, Table
 
 
 def table_name(owner: str, table: Table) -> str:
     """The array's name: it stands at file scope, so it carries the name of the function that uses it."""
-    return f"{owner}_{table.name}"
+    return identifier(f"{owner}_{table.name}")
 
 
 def tables(checked: Checked) -> dict[str, Table]:

@@ -17,7 +17,7 @@ from typing_extensions import assert_never
 
 from pymetal import dtypes, ir
 from pymetal.codegen.literals import literal, literal_of
-from pymetal.codegen.names import FUNCTIONS, rename
+from pymetal.codegen.names import helper_name
 from pymetal.codegen.tables import table_name
 from pymetal.dtypes import DType, Kind
 from pymetal.ir import (
@@ -221,11 +221,6 @@ class Printer:
             return Fragment(f"{self.type(type_)}({literal(float(value) if wide else value)})")  # type: ignore[arg-type]
         text = literal_of(value, only)
         return Fragment(text, PREFIX if text.startswith("-") else PRIMARY)
-
-
-def helper_name(name: str) -> str:
-    """A helper's name in the text: one that Metal or c10 has as a function would be ambiguous."""
-    return rename([name], FUNCTIONS)[name]
 
 
 def params_argument(callee: ir.Checked, element: DType | None) -> str:

@@ -151,10 +151,18 @@ def _choose(bodies: Sequence[Body], dtype: DType) -> Body:
 
 def _merge(overloads: list[Overload], group: tuple[DType, ...], function: Function) -> None:
     for index, overload in enumerate(overloads):
-        if overload.function == function:
+        if overload.function == function and _prints_alike(function, (*overload.domain, *group)):
             overloads[index] = Overload(dtypes.ordered((*overload.domain, *group)), function)
             return
     overloads.append(Overload(group, function))
+
+
+def _prints_alike(function: Function, domain: tuple[DType, ...]) -> bool:
+    """False where one text cannot serve all: a number is `T(3)` for a real type, and `T(3, 0)` for a complex one."""
+    if len({d.kind is Kind.COMPLEX for d in domain}) == 1:
+        return True
+    constants = (e for e in ir.expressions(function.body) if isinstance(e, Const))
+    return not any(ir.resolve(c.type, d) != ir.resolve(c.type, domain[0]) for c in constants for d in domain)
 
 
 def _result(body: Body, promotion: Promotion, kind: Kind, group: tuple[DType, ...], inside: ir.Type) -> ir.Type:

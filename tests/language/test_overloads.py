@@ -335,3 +335,16 @@ def test_a_helper_serves_the_dtypes_at_which_what_it_calls_does(tmp_path: Path) 
     )
     functor = toolbox.load(tmp_path, text).f
     assert functor(torch.tensor([1], dtype=torch.uint8)).tolist() == [2]
+
+
+def test_a_number_beside_real_and_complex_elements(tmp_path: Path) -> None:
+    """`T(3)` of a real type is `T(3, 0)` of a complex one: two texts, of helpers too."""
+    text = (
+        "@pymetal.func\ndef h(x: T) -> T:\n    return x + 3\n\n\n"
+        "@pymetal.unary(dtypes=('floating', 'integral', 'complex'))\ndef f(x: T) -> T:\n    return h(x) * 2 - 1\n"
+    )
+    functor = toolbox.load(tmp_path, text).f
+    for x in (torch.tensor([1.0]), torch.tensor([1], dtype=torch.int8), torch.tensor([1 + 2j])):
+        wanted = ((x + 3) * 2 - 1).tolist()
+        assert functor(x).tolist() == wanted
+        assert functor.reference(x).tolist() == wanted
