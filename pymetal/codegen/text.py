@@ -153,8 +153,12 @@ class Printer:
                 return Fragment(f"{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
             case Field(name):
                 return Fragment(f"{args[0].within(PRIMARY)}.{name}")
+            case Wrapped("{0}"):
+                return args[0]
             case Wrapped(pattern):
-                return Fragment(pattern.format(*(a.text for a in args), type=self.type(call.type)), PRIMARY, exact)
+                # The operators of a pattern bind no tighter than comparisons do.
+                texts = [a.within(_SHIFT) if " " in pattern.replace(", ", ",") else a.text for a in args]
+                return Fragment(pattern.format(*texts, type=self.type(call.type)), PRIMARY, exact)
             case _:
                 assert_never(op.text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +21,15 @@ DTYPES = {
     "floating": (torch.float32, torch.float16, torch.bfloat16),
     "integral": (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8),
     "bool": (torch.bool,),
+    "complex": (torch.complex64, torch.complex32),
     "float32": (torch.float32,),
     "int8": (torch.int8,),
 }
 METAL = {
     torch.float32: "float", torch.float16: "half", torch.bfloat16: "bfloat", torch.int64: "long", torch.int32: "int",
     torch.int16: "short", torch.int8: "char", torch.uint8: "uchar", torch.bool: "bool",
+    torch.complex64: "float2",
+    torch.complex32: "half2",
 }  # fmt: skip
 
 
@@ -56,22 +60,26 @@ class Mismatch(AssertionError):
 
 
 def inputs(dtype: torch.dtype, count: int) -> list[torch.Tensor]:
-    """Pairs of edge values and random ones."""
+    """Pairs of edge values and random ones; of complex types, small integers, whose products are exact."""
+    if dtype.is_complex:
+        parts = torch.randint(-3, 4, (4, count), generator=torch.Generator().manual_seed(0)).float()
+        return [torch.complex(*parts[:2]).to(dtype), torch.complex(*parts[2:]).to(dtype)]
     a, b = toolbox.operands(dtype, 2, 20)
     chosen = torch.randperm(len(a), generator=torch.Generator().manual_seed(0))[:count]
     return [a[chosen].contiguous(), b[chosen].contiguous()]
 
 
+warnings.filterwarnings("ignore", message="ComplexHalf support is experimental")
 INPUTS = {dtype: inputs(dtype, 24) for dtypes in DTYPES.values() for dtype in dtypes}
 
 
 def write(folder: Path, seed: int) -> Program:
-    """The functor of a seed: of nine, four compute with floats, four with integers and one with truth values.
+    """The functor of a seed: of ten, four compute with floats, four with integers, two with truth values and complex.
 
     Raises:
         Mismatch: it is refused, although it is well-typed.
     """
-    kind = grammar.KINDS[0 if seed % 9 < 4 else 1 if seed % 9 < 8 else 2]
+    kind = grammar.KINDS[(0, 0, 0, 0, 1, 1, 1, 1, 2, 3)[seed % 10]]
     text = grammar.Writer(seed, kind).text()
     try:
         return Program(text, kind, toolbox.load(folder, text, grammar.PRELUDE).f)
@@ -100,14 +108,19 @@ def compiled(programs: Sequence[Program]) -> Any:
     return library
 
 
-def python(program: Program, dtype: torch.dtype) -> torch.Tensor:
-    """What Python computes, one pair of operands after the other."""
+def python(program: Program, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """What Python computes, one pair of operands after the other, and where all implementations agree on it."""
     names = scalars.names(str(dtype).removeprefix("torch."))
     names.update(grammar.TABLES, LIMIT=5, HALF=0.5)
     exec(compile("from __future__ import annotations\n" + program.text, "<program>", "exec", dont_inherit=True), names)
     body = names[program.functor.name]
     a, b = (scalars.numbers(t) for t in INPUTS[dtype])
-    return scalars.tensor([body(x, y) for x, y in zip(a, b, strict=True)], dtype)
+    values, exact = [], []
+    for x, y in zip(a, b, strict=True):
+        before = scalars.Complex.rounding
+        values.append(body(x, y))
+        exact.append(scalars.Complex.rounding == before)
+    return scalars.tensor(values, dtype), torch.tensor(exact)
 
 
 def compare(program: Program, run: Callable[[torch.dtype, list[torch.Tensor]], torch.Tensor]) -> None:
@@ -119,14 +132,25 @@ def compare(program: Program, run: Callable[[torch.dtype, list[torch.Tensor]], t
     for dtype in program.dtypes:
         given = INPUTS[dtype]
         try:
+            wanted, exact = python(program, dtype)
             reference = program.functor.reference(*given)
-            toolbox.assert_equal(run(dtype, given), reference, given)
+            _assert_equal(run(dtype, given), reference, exact, given)
         except Exception as error:
-            raise Mismatch(program, f"text against reference, {dtype}: {error}") from error
+            raise Mismatch(program, f"text against reference, {dtype}: {error!r}") from error
         try:
-            toolbox.assert_equal(reference, python(program, dtype), given)
+            _assert_equal(reference, wanted, exact, given)
         except Exception as error:
             raise Mismatch(program, f"reference against Python, {dtype}: {error!r}") from error
+
+
+def _assert_equal(actual: torch.Tensor, expected: torch.Tensor, where: torch.Tensor, given: list[torch.Tensor]) -> None:
+    assert actual.dtype == expected.dtype
+    if actual.is_complex():
+        for part in ("real", "imag"):
+            pair = [getattr(t.to(torch.complex64), part)[where] for t in (actual, expected)]
+            toolbox.assert_equal(*pair, [t.to(torch.complex64)[where] for t in given])
+    else:
+        toolbox.assert_equal(actual, expected, given)
 
 
 def check(folder: Path, seeds: Sequence[int]) -> Iterator[Mismatch]:

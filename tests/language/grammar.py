@@ -17,8 +17,13 @@ PRELUDE = (
     "from __future__ import annotations\nimport math\nimport pymetal\nfrom pymetal import T, metal\n\nLIMIT = 5\n"
     "HALF = 0.5\n" + "".join(f"{name} = {values}\n" for name, values in TABLES.items()) + "\n\n"
 )
-KINDS = ("floating", "integral", "bool")
-_AUGMENTED = {"floating": "+-*/%", "integral": ["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"], "bool": "&|^"}
+KINDS = ("floating", "integral", "bool", "complex")
+_AUGMENTED = {
+    "floating": "+-*/%",
+    "integral": ["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>"],
+    "bool": "&|^",
+    "complex": "+-",
+}
 
 
 class Writer(programs.Writer):
@@ -55,7 +60,7 @@ class Writer(programs.Writer):
         if falls:
             lines.append(f"return {self.number(variables, 3)}")
         if self.random.random() < 0.2:
-            fact = {"floating": "is_floating", "integral": "is_integral", "bool": "is_bool"}[self.kind]
+            fact = f"is_{self.kind}"
             lines.insert(0, f"assert pymetal.{fact}(T)")
         return f"{decorator}\ndef {name}(a: T, b: T) -> T:\n" + "".join(f"    {line}\n" for line in lines)
 
@@ -103,7 +108,7 @@ class Writer(programs.Writer):
             first, second = self.random.sample(variables, 2)
             if self.random.random() < 0.5:
                 return [f"{first}, {second} = {second}, {self.number(variables, 2)}"]
-            if self.kind != "bool":
+            if self.kind in ("floating", "integral"):
                 a, b = self.number(variables, 1), self.number(variables, 1)
                 tail = [f"{first} = {first} + 0", f"{second} = {second} + 0"] if self.floating else []
                 return [f"{first}, {second} = divmod({a}, {b})", *tail]
@@ -212,6 +217,8 @@ class Writer(programs.Writer):
             return f"pymetal.int32(metal.clamp({name}, -4, 6) if {name} == {name} else T(1))"
         if self.kind == "integral":
             return f"(pymetal.int32({name}) & 7)"
+        if self.kind == "complex":
+            return f"pymetal.int32(metal.clamp({name}.real, -4, 6))"
         return f"pymetal.int32({name})"
 
     @contextlib.contextmanager
@@ -236,7 +243,7 @@ class Writer(programs.Writer):
             counter = source.choice(self.counters)
             if counter in self.indices and source.random() < 0.6:
                 table = self.indices[counter]
-                if self.floating or table != "WEIGHTS":
+                if self.kind != "integral" or table != "WEIGHTS":
                     return f"({source.choice(variables)} * {table}[{counter}])"
             return source.choice([f"({self.number(variables, depth - 1)} + {counter})", f"T({counter})"])
         if source.random() < 0.12 and self.helpers:
@@ -244,6 +251,8 @@ class Writer(programs.Writer):
             return f"{source.choice(self.helpers)}({a}, {b})"
         if self.kind == "bool":
             return self.boolean(variables, depth)
+        if self.kind == "complex":
+            return self.complex(variables, depth)
         if source.random() < 0.5:
             return super().number(variables, depth)
         a, b = (self.number(variables, depth - 1) for _ in range(2))
@@ -307,6 +316,33 @@ class Writer(programs.Writer):
             ]
         )()
 
+    def complex(self, variables: list[str], depth: int) -> str:
+        source = self.random
+        a, b = (self.number(variables, depth - 1) for _ in range(2))
+        name = source.choice(variables)
+        return source.choice(
+            [
+                lambda: f"({a} + {b})",
+                lambda: f"({a} - {b})",
+                lambda: f"(-{a})",
+                lambda: f"(+{a})",
+                lambda: f"metal.conj({a})",
+                lambda: f"({a} * {source.choice(['2', '0.5', '1j', '-1', 'HALF'])})",
+                lambda: f"({source.choice(['1', '2.5', '3j'])} {source.choice('+-')} {a})",
+                lambda: f"({name} * {source.choice(variables)})",
+                lambda: f"({name} ** 2)",
+                lambda: f"complex(({a}).real, ({b}).imag)",
+                lambda: f"complex(({a}).imag, {source.choice(['2', '0.5', '-1'])})",
+                lambda: f"T(({a}).real)",
+                lambda: f"(({a}).imag + {b})",
+                lambda: f"T({source.choice(['0', '1', '2j', '0.5'])})",
+                lambda: f"({a} if {self.truth(variables, 1)} else {b})",
+                lambda: f"T({self.truth(variables, 1)})",
+                lambda: f"metal.polevl({name}, POLY)",
+                lambda: f"({a} * STEPS[{source.randrange(-3, 3)}])",
+            ]
+        )()
+
     def truth(self, variables: list[str], depth: int) -> str:
         source = self.random
         if self.truths and source.random() < 0.15:
@@ -315,6 +351,15 @@ class Writer(programs.Writer):
             return f"({source.choice(self.counters)} {source.choice(programs.COMPARISONS)} {source.randint(-1, 4)})"
         if self.kind == "bool" and source.random() < 0.3:
             return source.choice(variables)
+        if self.kind == "complex":
+            if depth > 0 and source.random() < 0.4:
+                one, two = (self.truth(variables, depth - 1) for _ in range(2))
+                return source.choice([f"(not {one})", f"({one} and {two})", f"({one} or {two})"])
+            a, b = (self.number(variables, 1) for _ in range(2))
+            part, other = source.choice(["real", "imag"]), source.choice([f"({b}).real", "0", "1.5"])
+            return source.choice(
+                [f"({a} == {b})", f"({a} != {b})", f"(({a}).{part} {source.choice(programs.COMPARISONS)} {other})"]
+            )
         return super().truth(variables, depth)
 
 

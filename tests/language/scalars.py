@@ -90,10 +90,16 @@ def _swapped(function: Callable[[Number, Any], Any]) -> Callable[[Number, Any], 
     return swapped
 
 
-def _arithmetic(exact: Callable[[Any, Any], Any]) -> Callable[[Number, Any], Number]:
+def _arithmetic(exact: Callable[[Any, Any], Any]) -> Callable[[Number, Any], Any]:
     """+, - and *: exact, then wrapped or rounded."""
 
-    def apply(self: Number, other: object) -> Number:
+    def apply(self: Number, other: object) -> Any:
+        if isinstance(other, Complex | complex):
+            return (
+                NotImplemented
+                if isinstance(other, Complex)
+                else exact(Complex.of(self, _COMPLEX_OF[self.dtype]), other)
+            )
         a, b = _meet(self, other)
         if a.dtype == "bool":
             return Number(bool(exact(a.value, b.value)), "bool")
@@ -246,6 +252,89 @@ class Number:
         return cast(0, self.dtype)
 
 
+# --- complex numbers -------------------------------------------------------------------------------------------------
+
+_PARTS = {"complex64": "float32", "complex32": "float16"}
+_COMPLEX_OF = {part: whole for whole, part in _PARTS.items()}
+
+
+class Complex:
+    """A complex number of a type.
+
+    Implementations multiply complex numbers in their own ways, and agree where no product is rounded: `rounding` counts
+    how often one was.
+    """
+
+    __slots__ = ("dtype", "value")
+    rounding = 0
+
+    def __init__(self, value: complex, dtype: str) -> None:
+        part = _PARTS[dtype]
+        self.value = complex(rounded(value.real, part), rounded(value.imag, part))
+        self.dtype = dtype
+        Complex.rounding += self.value != value
+
+    @staticmethod
+    def of(value: Any, dtype: str) -> Complex:
+        """A number of any sort as a complex one."""
+        if isinstance(value, Complex):
+            return Complex(value.value, dtype)
+        return Complex(complex(value.value if isinstance(value, Number) else value), dtype)
+
+    @staticmethod
+    def _operation(function: Callable[[complex, complex], Any]) -> Callable[[Complex, Any], Any]:
+        def apply(self: Complex, other: Any) -> Any:
+            b = Complex.of(other, self.dtype)
+            return Complex(function(self.value, b.value), self.dtype)
+
+        return apply
+
+    __add__ = __radd__ = _operation(operator.add)
+    __sub__ = _operation(operator.sub)
+    __rsub__ = _operation(lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Complex:
+        a, b = self.value, Complex.of(other, self.dtype).value
+        products = (a.real * b.real, a.imag * b.imag, a.real * b.imag, a.imag * b.real)
+        Complex.rounding += any(rounded(p, _PARTS[self.dtype]) != p for p in products)
+        return Complex(a * b, self.dtype)
+
+    __rmul__ = __mul__
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Any:
+        return Number(self.value == Complex.of(other, self.dtype).value, "bool")
+
+    def __ne__(self, other: object) -> Any:
+        return Number(self.value != Complex.of(other, self.dtype).value, "bool")
+
+    def __neg__(self) -> Complex:
+        return Complex(-self.value, self.dtype)
+
+    def __pos__(self) -> Complex:
+        return self
+
+    def __pow__(self, exponent: int) -> Complex:
+        return {2: lambda: self * self, 3: lambda: self * self * self}[exponent]()
+
+    def conjugate(self) -> Complex:
+        return Complex(self.value.conjugate(), self.dtype)
+
+    @property
+    def real(self) -> Number:
+        return Number(self.value.real, _PARTS[self.dtype])
+
+    @property
+    def imag(self) -> Number:
+        return Number(self.value.imag, _PARTS[self.dtype])
+
+
+def _complex(re: Any, im: Any) -> Complex:
+    part = next(x.dtype for x in (re, im) if isinstance(x, Number))
+    re, im = cast(re, part), cast(im, part)
+    return Complex(complex(re.value, im.value), _COMPLEX_OF[part])
+
+
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -313,7 +402,7 @@ def _polevl(x: Number, coefficients: tuple[Any, ...]) -> Number:
     result: Any = coefficients[0]
     for coefficient in coefficients[1:]:
         result = result * x + coefficient
-    return result if isinstance(result, Number) else cast(result, x.dtype)
+    return result if isinstance(result, Number | Complex) else cast(result, x.dtype)
 
 
 class Type:
@@ -322,16 +411,16 @@ class Type:
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype
 
-    def __call__(self, value: object) -> Number:
-        return cast(value, self.dtype)
+    def __call__(self, value: object) -> Any:
+        return Complex.of(value, self.dtype) if self.dtype in _PARTS else cast(value, self.dtype)
 
 
 def names(dtype: str) -> dict[str, Any]:
     """What a body reaches when the element type is `dtype`."""
-    integral = dtype not in FLOATS
+    integral = dtype not in FLOATS and dtype not in _PARTS
     facts = {
-        "is_integral": integral, "is_floating": not integral, "is_bool": dtype == "bool", "is_complex": False,
-        "is_signed": not integral or dtype.startswith("i"),
+        "is_integral": integral, "is_floating": dtype in FLOATS, "is_bool": dtype == "bool",
+        "is_complex": dtype in _PARTS, "is_signed": dtype in FLOATS or dtype.startswith("i"),
     }  # fmt: skip
     types_ = {n: Type(n) for n in (*BITS, *FLOATS)} | {"bool_": Type("bool")}
     pymetal = types.SimpleNamespace(
@@ -341,24 +430,28 @@ def names(dtype: str) -> dict[str, Any]:
     metal = types.SimpleNamespace(
         fabs=abs, floor=_rounding(math.floor), ceil=_rounding(math.ceil), trunc=_rounding(math.trunc),
         rint=lambda x: round(x), sign=_sign, clamp=_clamp, copysign=_copysign, as_type=_as_type, polevl=_polevl,
-        fmin=_ignoring_nan(operator.lt), fmax=_ignoring_nan(operator.gt),
+        conj=lambda z: z.conjugate(), fmin=_ignoring_nan(operator.lt), fmax=_ignoring_nan(operator.gt),
         isnan=lambda x: Number(x.value != x.value, "bool"), isinf=lambda x: Number(math.isinf(x.value), "bool"),
         isfinite=lambda x: Number(math.isfinite(x.value), "bool"),
     )  # fmt: skip
     return {
         "T": Type(dtype), "pymetal": pymetal, "metal": metal, "math": math, "float": Type("float32"),
-        "bool": Type("bool"), "min": _extreme(operator.gt), "max": _extreme(operator.lt),
+        "bool": Type("bool"), "complex": _complex, "min": _extreme(operator.gt), "max": _extreme(operator.lt),
     }  # fmt: skip
 
 
-def numbers(tensor: torch.Tensor) -> list[Number]:
+def numbers(tensor: torch.Tensor) -> list[Any]:
     """The elements of a tensor."""
     dtype = str(tensor.dtype).removeprefix("torch.")
+    if tensor.is_complex():
+        return [Complex(value, dtype) for value in tensor.to(torch.complex64).tolist()]
     return [Number(value, dtype) for value in tensor.tolist()]
 
 
 def tensor(values: list[Any], dtype: torch.dtype) -> torch.Tensor:
     """The tensor of numbers that a body returned: all of `dtype`, or Python numbers that give way to it."""
     name = str(dtype).removeprefix("torch.")
+    if dtype.is_complex:
+        return torch.tensor([Complex.of(v, name).value for v in values], dtype=torch.complex64).to(dtype)
     raw = [v.value if isinstance(v, Number) and v.dtype == name else cast(v, name).value for v in values]
     return torch.tensor(raw, dtype=torch.float64 if dtype.is_floating_point else None).to(dtype)

@@ -18,7 +18,7 @@ import toolbox
 import torch
 
 import pymetal
-from pymetal import Functor, T
+from pymetal import Functor, T, metal
 
 Tensor = torch.Tensor
 
@@ -495,3 +495,20 @@ def test_a_remainder_by_a_subnormal_is_exact() -> None:
     assert modulo.reference(a, b).tolist() == [wanted] * 64
     with toolbox.batch("ieee"):
         assert modulo(a, b).tolist() == [wanted] * 64
+
+
+def test_patterns_keep_the_precedence_of_their_operands() -> None:
+    """A conditional beside `!=` in the text of a complex comparison, and the conjugate of a real sum."""
+
+    @pymetal.binary(dtypes="complex", promotion="always_bool")
+    def differ(a: T, b: T) -> bool:
+        return a != (b if a == b else a)
+
+    @pymetal.binary(dtypes="floating")
+    def scaled_sum(a: T, b: T) -> T:
+        return metal.conj(a + b) * b
+
+    z, w = torch.tensor([1 + 2j, 3 - 1j]), torch.tensor([1 + 2j, 2j])
+    assert differ(z, w).tolist() == [False, False]
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 5.0])
+    assert scaled_sum(x, y).tolist() == [12.0, 35.0]
