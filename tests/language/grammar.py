@@ -272,11 +272,12 @@ class Writer(programs.Writer):
         source = self.random
         name = source.choice(variables)
         special = source.choice(["T(math.inf)", "T(-math.inf)", "T(math.nan)"])
+        # Of finite numbers: a signalling NaN is not the same to all.
         bits = f"metal.as_type(metal.as_type(float({name}), pymetal.int32) ^ {source.choice([1, 3, 256])}, float)"
         return [
             lambda: f"(metal.{source.choice(['fmin', 'fmax'])}({a}, {b}) + 0)", lambda: f"metal.sign({a})",
             lambda: f"T(float({a}) {source.choice('+-*/')} float({b}))", lambda: f"T(float({a}) + {b})",
-            lambda: f"T({self.small(variables)})", lambda: f"(T({bits}) if {name} == {name} else T(2))",
+            lambda: f"T({self.small(variables)})", lambda: f"(T({bits}) if metal.isfinite({name}) else T(2))",
             lambda: f"T(metal.{source.choice(['isnan', 'isinf', 'isfinite'])}({a}))",
             lambda: f"({source.choice(variables)} ** -1)", lambda: f"({a} * WEIGHTS[{source.randrange(4)}])",
             lambda: f"({special} if {self.truth(variables, 1)} else {a})",
