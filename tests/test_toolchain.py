@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import stat
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pymetal.errors import ToolchainError
-from pymetal.runtime import toolchain
+from pymetal.runtime import build, toolchain
 from pymetal.runtime.toolchain import Compiler, find_compiler, is_new_enough, parse_version
 
 
@@ -151,3 +152,12 @@ def test_a_broken_compiler_is_passed_over(tmp_path: Path, monkeypatch: pytest.Mo
     good = fake(folder, "clang++-20", "clang version 20.0.0")
     monkeypatch.setenv("PATH", f"{folder}:/bin:/usr/bin")
     assert find_compiler().command == (str(good),)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="flags of x86-64")
+def test_code_is_the_same_on_every_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = build._machine_flags.__wrapped__()
+    assert set(flags) == {"-mavx2", "-mfma", "-mf16c", "-fexcess-precision=16"}
+    monkeypatch.setattr(build, "_processor_features", lambda: frozenset({"sse2", "avx", "avx2", "fma"}))
+    with pytest.raises(ToolchainError, match="needs a processor with AVX2, FMA, F16C; this one has no F16C"):
+        build._machine_flags.__wrapped__()

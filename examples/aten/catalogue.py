@@ -317,7 +317,7 @@ CATALOGUE: dict[str, Row] = {
     "gelu_tanh_backward": Row(
         lambda g, x: aten.gelu_backward(g, x, approximate="tanh"), floor=0.25, ranges=(NEAR_ONE, (1e-3, 8.0))
     ),
-    "sigmoid_backward": Row(lambda g, y: aten.sigmoid_backward(g, y)),
+    "sigmoid_backward": Row(lambda g, y: aten.sigmoid_backward(g, y), ranges=(MIDDLE, (1e-6, 1.0))),
     "tanh_backward": Row(lambda g, y: aten.tanh_backward(g, y), ranges=(MIDDLE, (1e-6, 1.0))),
     "logit_backward": Row(_logit_backward, scalars={"eps": 0.125}, ranges=(None, (0.001, 1.0))),
     # the operators of `examples.unimplemented`

@@ -58,16 +58,47 @@ def _shim_hash() -> str:
     return digest.hexdigest()
 
 
+# What code for x86-64 may use. Not ``-march=native``: so a text gives the same bits and one cache folder serves on all
+# machines; and with AVX-512, clang 22 crashes on some code for half, and converts half NaN to integers wrong.
+X86 = ("avx2", "fma", "f16c")
+
+
+@functools.cache
+def _machine_flags() -> tuple[str, ...]:
+    """The flags that say what the processor can do."""
+    if platform.machine() in ("arm64", "aarch64"):
+        return ("-mcpu=native",)
+    missing = [feature for feature in X86 if feature not in (_processor_features() or X86)]
+    if missing:
+        raise ToolchainError(
+            f"the host device needs a processor with {', '.join(X86).upper()}; this one has no {missing[0].upper()}"
+        )
+    return (*(f"-m{feature}" for feature in X86), "-fexcess-precision=16")
+
+
+def _processor_features() -> frozenset[str]:
+    """As Linux lists them; empty where the system has no such list."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            first = file.read(8192)
+    except OSError:
+        return frozenset()
+    found = re.search(r"^flags\s*:(.*)$", first, re.MULTILINE)
+    return frozenset(found.group(1).split()) if found else frozenset()
+
+
 @functools.cache
 def _processor() -> str:
-    """What ``-march=native`` depends on: a cache folder may be shared by different machines."""
+    """What ``-mcpu=native`` depends on: a cache folder may be shared by different machines."""
     text = f"{platform.machine()} {sys.platform}"
+    if platform.machine() not in ("arm64", "aarch64"):
+        return text
     try:
         with open("/proc/cpuinfo", "rb") as file:
             first = file.read(8192).split(b"\n\n", 1)[0]
     except OSError:
         return f"{text} {platform.processor()}"
-    kept = [line for line in first.splitlines() if line.startswith((b"model name", b"flags", b"Features", b"CPU part"))]
+    kept = [line for line in first.splitlines() if line.startswith((b"model name", b"Features", b"CPU part"))]
     return text + hashlib.sha256(b"\n".join(kept)).hexdigest()
 
 
@@ -83,11 +114,9 @@ def _language_flags(numerics: str) -> tuple[str, ...]:
 
 def _code_flags(numerics: str) -> tuple[str, ...]:
     """Half is rounded after each operation, integers wrap, conversions saturate, LLVM knows of the flushing."""
-    is_arm = platform.machine() in ("arm64", "aarch64")
-    native = ("-mcpu=native",) if is_arm else ("-march=native", "-fexcess-precision=16")
     flush = ("-Xclang", "-fdenormal-fp-math-f32=preserve-sign,preserve-sign") if numerics == "apple" else ()
     return (
-        *native, *flush, "-O3", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-math-errno",
+        *_machine_flags(), *flush, "-O3", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-math-errno",
         "-fno-trapping-math", "-fno-strict-float-cast-overflow", "-fno-strict-aliasing",
         "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-mllvm", "-inline-threshold=2000",
         "-ffp-contract=on" if numerics == "apple" else "-ffp-contract=off",

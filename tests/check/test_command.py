@@ -182,6 +182,7 @@ def test_the_page_needs_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs headless Chromium")
 def test_the_page_in_a_browser(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Chromium draws the page without a network: the document that it has in the end holds the pictures, loaded."""
+    pytest.importorskip("matplotlib")
     folder = tmp_path / "report"
     run(capsys, "--only", "product", "--part", "accuracy", "--dtype", "float16", "--report", str(folder))
     page = folder / "index.html"
