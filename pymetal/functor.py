@@ -14,7 +14,7 @@ from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.codegen.library import Entry, metal_file
 from pymetal.codegen.metal import FunctorText, functor_text
-from pymetal.codegen.names import RESERVED, identifier
+from pymetal.codegen.names import functor_name
 from pymetal.dtypes import DType
 from pymetal.errors import CallError
 from pymetal.frontend.annotations import Signature, parse_signature
@@ -56,9 +56,6 @@ class Functor:
         self.opmath = opmath
         self.max_ulp = parse_budget(max_ulp)
         self._bodies = [self._body(function)]
-        name, source = function.__name__, self._bodies[0].source
-        if name in RESERVED:
-            raise refusal("functor-name", source.span(source.node), name=name)
         self._check()
         functools.update_wrapper(self, function)
 
@@ -75,7 +72,7 @@ class Functor:
             checked = check_functor(self._bodies, self._promotion, self._wanted, self.opmath and not self._widens)
         except RecursionError:
             raise too_deep(self._bodies[-1]) from None
-        self.ir = ir.Checked(identifier(checked.name), checked.doc, checked.overloads)
+        self.ir = ir.Checked(functor_name(checked.name), checked.doc, checked.overloads)
         self.__pymetal_definition__ = Definition(self._signature, self.ir, promotes=True)
         self.name = self.ir.name
         self.doc = checked.doc

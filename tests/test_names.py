@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pymetal
-from pymetal.codegen.names import RESERVED, identifier, rename, to_ascii
+from pymetal.codegen.names import FUNCTIONS, RESERVED, identifier, rename, to_ascii
+from pymetal.functor import metal_text
 
 # Words that Metal and its library use, or that belong to the implementation of C++; all of them are names in Python.
 AWKWARD = """
@@ -82,15 +83,39 @@ def test_names_differ_by_more_than_the_underscore(tmp_path: Path) -> None:
     assert module.f(torch.tensor([1.0]), torch.tensor([10.0])).item() == 11
 
 
-@pytest.mark.parametrize("name", ["kernel", "NAN", "INFINITY"])
-def test_functor_of_a_reserved_name(name: str, tmp_path: Path) -> None:
-    """It is refused when it is decorated, or else its registrations compile."""
-    parameters = "(x: T, y: T) -> T:\n    return x + y\n"
-    try:
-        functor = toolbox.load(tmp_path, f"@pymetal.binary(dtypes='floating')\ndef {name}{parameters}").__dict__[name]
-    except pymetal.FunctorSyntaxError:
-        return
-    assert f"{functor.name}_dense_float_float" in dir(pymetal.host.compile_shader(functor.metal_source))
+FUNCTOR_NAMES = {
+    "kernel": "kernel_op", "NAN": "NAN_op", "int": "int_op", "float2": "float2_op",
+    "abs_": "abs_op", "_hidden": "hidden_op",
+    "__x__": "x_op", "a__b": "a_u_b", "_": "x_op", "_1": "x1_op",
+    "atan2": "atan2", "floor_divide": "floor_divide",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTOR_NAMES)
+def test_functor_of_a_name_that_metal_could_misread(name: str, tmp_path: Path) -> None:
+    """It is renamed: in the struct, the registrations and the kernels' names. Python's name stays."""
+    text = f"@pymetal.binary(dtypes='floating')\ndef {name}(x: T, y: T) -> T:\n    return x + y\n"
+    functor = toolbox.load(tmp_path, text).__dict__[name]
+    assert functor.__name__ == name
+    wanted = FUNCTOR_NAMES[name]
+    assert functor.name == wanted
+    assert f"struct {wanted}_functor {{" in functor.functor_source
+    assert f"REGISTER_FLOAT_BINARY_OP({wanted});" in functor.metal_source
+    assert f"{wanted}_dense_float_float" in dir(pymetal.host.compile_shader(functor.metal_source))
+    assert functor(torch.ones(3), torch.ones(3)).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_functor_of_any_reserved_name(part: int, tmp_path: Path) -> None:
+    """Each compiles with its registrations, in one file, and is called by another functor."""
+    names = sorted(n for n in {*RESERVED, *FUNCTIONS} if not keyword.iskeyword(n) and n not in ("T", "metal"))[part::3]
+    body = "@pymetal.unary(dtypes=torch.float32)\ndef {0}(x: T) -> T:\n    return x + 2\n"
+    body += "f{1} = {0}\n@pymetal.unary(dtypes=torch.float32)\ndef calls{1}(x: T) -> T:\n    return f{1}(x) * 3\n"
+    module = toolbox.load(tmp_path, "".join(body.format(name, number) for number, name in enumerate(names)))
+    functors = [module.__dict__[f"{kind}{number}"] for number in range(len(names)) for kind in ("f", "calls")]
+    found = dir(pymetal.host.compile_shader(metal_text(functors)))
+    assert all(f"{functor.name}_dense_float_float" in found for functor in functors)
+    assert [functor(torch.ones(1)).item() for functor in functors[:4]] == [3, 9, 3, 9]
 
 
 def test_functor_of_a_name_with_accents(tmp_path: Path) -> None:

@@ -85,6 +85,20 @@ def rename(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
     return result
 
 
+def functor_name(name: str) -> str:
+    """The NAME of ``NAME_functor``, of registrations and of kernels: ``name``, with ``_op`` if Metal could misread it.
+
+    Reserved words and macros would not survive the registration macros, and with underscores at its ends the struct's
+    name would be one that C++ keeps for the implementation.
+    """
+    metal = identifier(name)
+    while "__" in metal.strip("_"):
+        metal = metal.strip("_").replace("__", "_u_")
+    if metal in RESERVED or metal in _VECTORS or metal != metal.strip("_"):
+        metal = f"{metal.strip('_')}_op"
+    return metal if metal[0].isalpha() else f"x{metal}"
+
+
 def _functions() -> frozenset[str]:
     """The last parts of all function names that rows of the operator table print."""
     named = (op.text.function for op in TABLE.values() if isinstance(op.text, Named | Member))

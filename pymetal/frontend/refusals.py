@@ -143,7 +143,6 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "overload-signature": _type(51, "this body takes {found}, and {functor} takes {wanted}", "Keep the parameters."),
     "no-parameters": Refusal(53, "{functor} has no parameters", "A constant needs no function: use the number."),
-    "functor-name": Refusal(54, "{name!r} cannot name a functor: Metal reserves it", "Choose another name."),
     "hidden-element": _type(
         55, "{found} does not say what its element type is: Metal finds that from a parameter of the type itself",
         "Annotate a parameter with the element type: `z: Complex` with `RealOf[T]`, or use complex64 and float.",

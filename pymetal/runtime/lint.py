@@ -53,7 +53,7 @@ _PATTERNS = (
         None,
         "the host device has no matrices of simdgroups",
     ),
-    (re.compile(r"\b((?:texture|depth)(?:1d|2d|3d|cube)\w*)"), None, "the host device has no textures"),
+    (re.compile(r"\b((?:texture|depth)(?:1d|2d|3d|cube|_buffer)\w*)\s*<"), None, "the host device has no textures"),
     (
         re.compile(r"\bthreadgroup\s+(?!\w+\s*[*&])[\w:<>, ]+?\s+(\w+)\s*(?:\[|;|=)"),
         None,
