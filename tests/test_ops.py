@@ -144,7 +144,6 @@ def test_row_is_reached(name: str, tmp_path: Path) -> None:
     assert any(ROWS[name] in ir.uses(f.ir) for f in functors if f is not None), "no dtype reaches the row"
 
 
-@pytest.mark.xfail(strict=True, reason="the absolute value of 0 + NaN i is 0")
 def test_complex_abs_of_special_values(tmp_path: Path) -> None:
     decorator = "@pymetal.unary(promotion='complex_to_float', dtypes='complex')\n"
     text = f"{decorator}def f(z: T) -> pymetal.RealOf[T]:\n    return abs(z)\n"
@@ -229,11 +228,6 @@ EXCEPTIONS: dict[tuple[str, str], tuple[Where, str]] = {
     ("min", "a"): (lambda x, y: x.isnan() | y.isnan(), NAN),
     ("min", "b"): (lambda x, y: x.isnan() | y.isnan(), NAN),
 }
-# The same, where the row is to change.
-AWAITED: dict[tuple[str, str], tuple[Where, str]] = {
-    ("pow", "b"): (lambda x, y: (x == 0) & ~(y >= 0), "0 at a zero base and a negative exponent, autograd has inf"),
-    ("mod", "b"): (lambda x, y: (x / y).floor() != x.div(y, rounding_mode="floor"), "a quotient that underflows to -0"),
-}
 # Rows whose meaning is not one operator of torch, and the operator whose derivative they share.
 AUTOGRAD: dict[str, Callable[..., torch.Tensor]] = {
     "floordiv": lambda a, b: torch.div(a, b, rounding_mode="floor"),
@@ -263,25 +257,16 @@ def test_derivative(name: str, tmp_path: Path) -> None:
     for parameter in "ab"[: op.arity]:
         inputs, ours, theirs = derivatives(op, parameter, tmp_path)
         excused = torch.zeros_like(ours, dtype=torch.bool)
-        for table in (EXCEPTIONS, AWAITED):
-            if (name, parameter) in table:
-                excused |= table[name, parameter][0](*inputs)
+        if (name, parameter) in EXCEPTIONS:
+            excused |= EXCEPTIONS[name, parameter][0](*inputs)
         assert excused.float().mean() < 0.25, "the exceptions leave too little"
         wrong = ~torch.isclose(ours, theirs, rtol=1e-9, atol=1e-15, equal_nan=True) & ~excused
         at = [t[wrong][:1].item() for t in (*inputs, ours, theirs)] if wrong.any() else []
         assert not at, f"d/d{parameter} at {at[:-2]}: {at[-2]} came, autograd has {at[-1]}"
 
 
-@pytest.mark.parametrize(("name", "parameter"), AWAITED)
-@pytest.mark.xfail(strict=True, reason="derivative columns that differ from autograd at edges")
-def test_awaited_derivative(name: str, parameter: str, tmp_path: Path) -> None:
-    inputs, ours, theirs = derivatives(ROWS[name], parameter, tmp_path)
-    where = AWAITED[name, parameter][0](*inputs)
-    torch.testing.assert_close(ours[where], theirs[where], equal_nan=True)
-
-
 def test_exceptions_name_rows() -> None:
-    assert {name for name, _ in [*EXCEPTIONS, *AWAITED]} <= set(ROWS)
+    assert {name for name, _ in EXCEPTIONS} <= set(ROWS)
     assert {name for name, _ in REFUSED} <= set(ROWS)
 
 

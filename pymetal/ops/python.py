@@ -162,7 +162,7 @@ MOD_INT = row(
 MOD = row(
     Op(
         "mod", 2, Rule.MATHS, FLOATING, Member("remainder", _REMAINDER), floats.remainder,
-        lambda x, y, r: (1, -(x / y).call("metal.floor")), python=operator.mod, on_integer=MOD_INT,
+        lambda x, y, r: (1, -x.call("floordiv", y)), python=operator.mod, on_integer=MOD_INT,
     )
 )  # fmt: skip
 
@@ -179,12 +179,19 @@ POW_COMPLEX = row(
         since=(2, 11),
     )
 )  # fmt: skip
+
+
+def _by_exponent(x: Term, y: Term, product: Term) -> Term:
+    """The derivative of x ** y by y: where x is 0, 0 for exponents that are not negative, as autograd has it."""
+    return x.lift(0).where(y.call("ge", 0), product).where(x.equals(0), product)
+
+
 POW = row(
     Op(
         "pow", 2, Rule.MATHS, FLOATING, Named("precise::pow"), torch.pow,
         lambda x, y, r: (
             x.lift(0).where(y.equals(0), y * x.call("pow", y - 1)),
-            x.lift(0).where(x.equals(0), r * x.call("metal.precise.log")),
+            _by_exponent(x, y, r * x.call("metal.precise.log")),
         ),
         python=operator.pow, aliases=("math.pow",), on_integer=POW_INT, on_complex=POW_COMPLEX,
     )
@@ -288,7 +295,10 @@ static inline float complex_abs(const U z) {
   const float y = metal::fabs(float(z.y));
   const float larger = metal::fmax(x, y);
   const float ratio = metal::fmin(x, y) / larger;
-  if (larger == 0.0f || metal::isinf(larger)) {
+  if (larger == 0.0f) {
+    return x + y;
+  }
+  if (metal::isinf(larger)) {
     return larger;
   }
   return metal::isnan(x) || metal::isnan(y) ? NAN : larger * precise::sqrt(1.0f + ratio * ratio);
