@@ -218,7 +218,8 @@ class Writer(programs.Writer):
         if self.kind == "integral":
             return f"(pymetal.int32({name}) & 7)"
         if self.kind == "complex":
-            return f"pymetal.int32(metal.clamp({name}.real, -4, 6))"
+            part = f"{name}.real"
+            return f"(pymetal.int32(metal.clamp({part}, -4, 6)) if {part} == {part} else pymetal.int32(1))"
         return f"pymetal.int32({name})"
 
     @contextlib.contextmanager
