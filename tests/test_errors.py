@@ -1534,10 +1534,10 @@ def f(a: T, b: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM021: sub is not defined for bool_ operands (at element type bool_)
+functor.py:4:12: PM021: `-` is not defined for bool_ operands
         return a - b
                ^^^^^
-    It takes complex, floating, signed, unsigned operands. Narrow dtypes=, or convert the operand.""",
+    It takes complex, floating and integer operands. Narrow dtypes=, or convert the operand.""",
         )
 
     def test_bool_negation(self, refused: Refused) -> None:
@@ -1552,10 +1552,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM021: neg is not defined for bool_ operands (at element type bool_)
+functor.py:4:12: PM021: `-` is not defined for bool_ operands
         return -x
                ^^
-    It takes complex, floating, signed, unsigned operands. Narrow dtypes=, or convert the operand.""",
+    It takes complex, floating and integer operands. Narrow dtypes=, or convert the operand.""",
         )
 
     def test_float_result_of_integers(self, refused: Refused) -> None:
@@ -1609,7 +1609,7 @@ def f(x: T) -> T:
 functor.py:4:12: PM024: this returns int64 where the result is T (bool_)
         return x + 1
                ^^^^^
-    Convert it with T(...), or use promotion="int_to_float" or dtypes="floating".""",
+    Convert it with T(...), or leave bool out, as dtypes="integral" does, and give it an overload of its own.""",
         )
 
     def test_no_common_type(self, refused: Refused) -> None:

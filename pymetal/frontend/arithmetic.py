@@ -96,7 +96,7 @@ class Arithmetic:
 
     def _mapped(self, mapped: Type | None, type_: Type, op: Op, span: Span) -> Type:
         if mapped is None:
-            raise refusal("no-common-type", span, a=self.describe(type_), b="float", at=f" for {op.name}")
+            raise refusal("no-common-type", span, a=self.describe(type_), b="float", at=f" for {op.spoken}")
         return mapped
 
     def _check_fixed(self, op: Op, arg: Expr, wanted: Type, span: Span) -> None:
@@ -104,7 +104,7 @@ class Arithmetic:
         if isinstance(arg, Const) or (joined is not None and self.typing.same(joined, wanted)):
             return
         raise refusal(
-            "operand-kind", span, op=op.name, type=f"{self.describe(arg.type)}", at="",
+            "operand-kind", span, op=op.spoken, type=f"{self.describe(arg.type)}", at="",
             way=f"That operand is {wanted}: convert it.",
         )  # fmt: skip
 
@@ -126,11 +126,11 @@ class Arithmetic:
         if op.python is None or None in values:
             return None
         if op is ops.POW and _is_huge(values):
-            raise refusal("python-error", span, op=op.name, error="the result has thousands of digits")
+            raise refusal("python-error", span, op=op.spoken, error="the result has thousands of digits")
         try:
             return weak(op.python(*values), span)
         except (ArithmeticError, ValueError, TypeError) as error:
-            raise refusal("python-error", span, op=op.name, error=error) from error
+            raise refusal("python-error", span, op=op.spoken, error=error) from error
 
     # --- operators that need more than a row ---
 

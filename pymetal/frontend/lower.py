@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from pymetal import ir
-from pymetal.dtypes import DType
+from pymetal.dtypes import DType, Kind
 from pymetal.frontend import loops
 from pymetal.frontend.annotations import Signature, parse_type
 from pymetal.frontend.arithmetic import number, weak
@@ -277,9 +277,12 @@ class Lowering:
         value = self.expressions.lower(node, env)
         if not self.variables.fits(value, self.result):
             describe = self.expressions.describe
+            others = 'use promotion="int_to_float" or dtypes="floating"'
+            if self.expressions.typing.kinds(self.result) == {Kind.BOOL}:
+                others = 'leave bool out, as dtypes="integral" does, and give it an overload of its own'
             raise refusal(
                 "return-type", self.source.span(node), found=describe(value.type), wanted=describe(self.result),
-                at="", cast=self.result,
+                at="", cast=self.result, others=others,
             )  # fmt: skip
         return self.expressions.arithmetic.convert(value, self.result)
 

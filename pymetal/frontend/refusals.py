@@ -96,7 +96,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "return-type": _type(
         24, "this returns {found} where the result is {wanted}{at}",
-        "Convert it with {cast}(...), or use promotion=\"int_to_float\" or dtypes=\"floating\".",
+        "Convert it with {cast}(...), or {others}.",
     ),
     "assign-type": _type(
         25, "{name!r} is {wanted} and cannot take a value of type {found}{at}",

@@ -198,6 +198,14 @@ def _names(typing: Typing, type_: ir.Type) -> str:
     return ", ".join(dict.fromkeys(str(d) for d in typing.at(type_)))
 
 
+def _kinds(op: ir.Op) -> str:
+    rows = (op, *filter(None, (op.on_bool, op.on_integer, op.on_complex)))
+    kinds = frozenset[Kind]().union(*(r.kinds for r in rows))
+    integers = frozenset({Kind.SIGNED, Kind.UNSIGNED})
+    words = sorted({"integer" if k in integers and integers <= kinds else k.value for k in kinds})
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 def _list(group: tuple[DType, ...]) -> str:
     return ", ".join(str(d) for d in group)
 
@@ -218,10 +226,10 @@ def verify(source: Source, function: Function, element: DType) -> None:
                 deciding = [a for a, p in zip(args, fixed, strict=True) if p is None]
                 operand = ir.resolve(deciding[0].type, element)
                 if operand is None or operand.kind not in op.kinds:
-                    kinds = ", ".join(sorted(k.value for k in op.kinds))
+                    at = "" if operand is element else f" (at element type {element})"
                     raise refusal(
-                        "operand-kind", span, op=op.name, type=operand, at=f" (at element type {element})",
-                        way=f"It takes {kinds} operands. Narrow dtypes=, or convert the operand.",
+                        "operand-kind", span, op=op.spoken, type=operand, at=at,
+                        way=f"It takes {_kinds(op)} operands. Narrow dtypes=, or convert the operand.",
                     )  # fmt: skip
             case Const(value, type_, span):
                 dtype = ir.resolve(type_, element)

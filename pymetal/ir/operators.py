@@ -74,6 +74,13 @@ class Wrapped:
 Text: TypeAlias = Infix | Prefix | Named | Member | Field | Wrapped
 
 
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "div": "/", "neg": "-", "floordiv": "//", "mod": "%",
+    "pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "bitand": "&", "bitxor": "^",
+    "bitor": "|", "invert": "~", "shift_left": "<<", "shift_right": ">>",
+}  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class Op:
     """One row of the operator table: everything that any stage needs to know about an operator."""
@@ -96,6 +103,14 @@ class Op:
     on_bool: Op | None = None  # the row for bool operands, where that is another one
     on_integer: Op | None = None  # the row for integer operands, where that is another one
     on_complex: Op | None = None  # the row for complex operands, where that is another one
+
+    @property
+    def spoken(self) -> str:
+        """The operator as a body has it, for messages."""
+        name = self.name.partition("-")[0]
+        for ending in ("_int", "_complex", "_constant"):
+            name = name.removesuffix(ending)
+        return f"`{_SYMBOLS[name]}`" if name in _SYMBOLS else name
 
     def __repr__(self) -> str:
         return self.name
