@@ -50,15 +50,24 @@ def line(what: str, seconds: float, aim: str = "") -> None:
     print(f"{what:58} {value:>10}  {aim}".rstrip(), flush=True)
 
 
+# Torch's objects are left out of garbage collections: one of all of them takes 0.1 s, and falls where it falls. Modules
+# are compiled once, as they are for a user: the environment may forbid it.
+TORCH = "import gc, time, torch; gc.freeze()"
+
+
+def environment() -> dict[str, str]:
+    """Of the processes that are timed."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
+
+
 def import_time(repeats: int) -> float:
     """`import pymetal` in a process that has imported torch."""
-    code = "import time, torch; t = time.perf_counter(); import pymetal; print(time.perf_counter() - t)"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    code = f"{TORCH}; t = time.perf_counter(); import pymetal; print(time.perf_counter() - t)"
     runs = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-        for _ in range(repeats)
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
+        for _ in range(repeats + 1)
     ]
-    return statistics.median(float(run.stdout) for run in runs)
+    return statistics.median(float(run.stdout) for run in runs[1:])
 
 
 @contextlib.contextmanager
@@ -97,8 +106,9 @@ def decorate_and_emit(folder: Path, repeats: int) -> float:
     return min(times)
 
 
-FIRST_CALL = """
-import importlib.util, sys, time, torch
+FIRST_CALL = f"""
+import importlib.util, sys
+{TORCH}
 spec = importlib.util.spec_from_file_location("functor", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
@@ -117,9 +127,8 @@ def compile_times(folder: Path, repeats: int) -> tuple[float, float]:
     for i in range(1, repeats + 1):
         functor_of(folder, i)
         command = [sys.executable, "-c", FIRST_CALL, str(folder / f"functor_{i}.py"), f"atan2_{i}"]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         for times in (cold, warm):
-            run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+            run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
             times.append(float(run.stdout))
     return min(cold), min(warm)
 
