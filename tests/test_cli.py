@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pymetal
 from examples.atan2 import atan2
 from pymetal.cli import COMMANDS, main
 from pymetal.functor import metal_text
+from pymetal.runtime.toolchain import find_compiler
 
 ROOT = Path(__file__).parents[1]
 TWO = """
@@ -171,9 +173,12 @@ class TestDoctor:
         assert report["problem"] is None
         assert report["cache_bytes"] >= 0
 
-    @pytest.mark.xfail(strict=True, reason="the compiler is printed as JSON inside the text")
     def test_compiler_is_readable(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert "{" not in run(capsys, "doctor")[1]
+        compiler = find_compiler()
+        line = f"compiler  clang {compiler.version} ({shlex.join(compiler.command)})\n"
+        assert line in run(capsys, "doctor")[1]
+        given = json.loads(run(capsys, "doctor", "--json")[1])["compiler"]
+        assert given == {"version": compiler.version, "command": list(compiler.command)}
 
     @pytest.mark.parametrize("json_", [False, True])
     def test_no_compiler(

@@ -156,8 +156,8 @@ def test_a_broken_compiler_is_passed_over(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="flags of x86-64")
 def test_code_is_the_same_on_every_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    flags = build._machine_flags.__wrapped__()
+    flags = build.machine_flags.__wrapped__()
     assert set(flags) == {"-mavx2", "-mfma", "-mf16c", "-fexcess-precision=16"}
     monkeypatch.setattr(build, "_processor_features", lambda: frozenset({"sse2", "avx", "avx2", "fma"}))
     with pytest.raises(ToolchainError, match="needs a processor with AVX2, FMA, F16C; this one has no F16C"):
-        build._machine_flags.__wrapped__()
+        build.machine_flags.__wrapped__()

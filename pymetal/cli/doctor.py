@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import shlex
 import sys
 
 import torch
 
 from pymetal.cli import UsageError
 from pymetal.errors import ToolchainError
+from pymetal.runtime.build import machine_flags
 from pymetal.runtime.cache import default_cache
 from pymetal.runtime.mps import MPS
-from pymetal.runtime.toolchain import describe, find_compiler
+from pymetal.runtime.toolchain import Compiler, find_compiler
 
 _MIB = 2**20
 
@@ -58,7 +60,8 @@ def _report(as_json: bool) -> int:
 
     problem: str | None = None
     try:
-        compiler: str | None = describe(find_compiler())
+        compiler: Compiler | None = find_compiler()
+        machine_flags()
     except ToolchainError as error:
         compiler, problem = None, str(error)
     cache = default_cache()
@@ -67,7 +70,7 @@ def _report(as_json: bool) -> int:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "system": f"{platform.system()} {platform.machine()}",
-        "compiler": compiler,
+        "compiler": compiler and {"version": compiler.version, "command": list(compiler.command)},
         "mps": MPS.available(),
         "cache": str(cache.root),
         "cache_bytes": cache.size(),
@@ -80,7 +83,7 @@ def _report(as_json: bool) -> int:
     print(f"Python    {report['python']}")
     print(f"torch     {report['torch']}")
     print(f"system    {report['system']}")
-    print(f"compiler  {compiler or 'none'}")
+    print(f"compiler  {f'clang {compiler.version} ({shlex.join(compiler.command)})' if compiler else 'none'}")
     print(f"MPS       {'yes' if report['mps'] else 'no'}")
     print(f"cache     {cache.root} ({cache.size() / _MIB:.1f} MiB)")
     if problem:

@@ -64,7 +64,7 @@ X86 = ("avx2", "fma", "f16c")
 
 
 @functools.cache
-def _machine_flags() -> tuple[str, ...]:
+def machine_flags() -> tuple[str, ...]:
     """The flags that say what the processor can do."""
     if platform.machine() in ("arm64", "aarch64"):
         return ("-mcpu=native",)
@@ -116,7 +116,7 @@ def _code_flags(numerics: str) -> tuple[str, ...]:
     """Half is rounded after each operation, integers wrap, conversions saturate, LLVM knows of the flushing."""
     flush = ("-Xclang", "-fdenormal-fp-math-f32=preserve-sign,preserve-sign") if numerics == "apple" else ()
     return (
-        *_machine_flags(), *flush, "-O3", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-math-errno",
+        *machine_flags(), *flush, "-O3", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-math-errno",
         "-fno-trapping-math", "-fno-strict-float-cast-overflow", "-fno-strict-aliasing",
         "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-mllvm", "-inline-threshold=2000",
         "-ffp-contract=on" if numerics == "apple" else "-ffp-contract=off",

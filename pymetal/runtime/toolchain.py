@@ -26,6 +26,7 @@ from pymetal.runtime.cache import Cache, default_cache
 MINIMUM_CLANG = 18
 MINIMUM_APPLE_CLANG = 17  # Xcode 16.3: the first Apple clang with explicit object parameters
 WAY_OUT = "install one with: pip install 'torch-pymetal[host]'"
+_UNSET = f"unset PYMETAL_CXX for the compilers that pymetal finds by itself; or {WAY_OUT}"
 
 
 @dataclass(frozen=True)
@@ -105,18 +106,18 @@ def _requested(text: str, cache: Cache) -> Compiler:
     words = shlex.split(text)
     path = shutil.which(words[0]) if words else None
     if path is None:
-        raise ToolchainError(f"PYMETAL_CXX is {text!r}, which is not an executable", hint=WAY_OUT)
+        raise ToolchainError(f"PYMETAL_CXX is {text!r}, which is not an executable", hint=_UNSET)
     command = (path, *words[1:])
     if Path(path).stem == "zig" and len(command) == 1:
         command = (path, "clang")
     is_zig = Path(path).stem == "zig"
     compiler = _identify(command, _zig_linker(path) if is_zig else (), "zig-clang" if is_zig else None, cache)
     if compiler is None:
-        raise ToolchainError(f"PYMETAL_CXX is {text!r}, which is not a clang; g++ is not supported", hint=WAY_OUT)
+        raise ToolchainError(f"PYMETAL_CXX is {text!r}, which is not a clang; g++ is not supported", hint=_UNSET)
     if not is_new_enough(compiler.family, compiler.version):
         raise ToolchainError(
             f"PYMETAL_CXX is {text!r}, {compiler.family} {compiler.version}; clang {MINIMUM_CLANG} or newer is needed",
-            hint=WAY_OUT,
+            hint=_UNSET,
         )
     return compiler
 
