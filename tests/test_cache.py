@@ -230,3 +230,12 @@ def test_many_processes_write_the_same_entries(tmp_path: Path) -> None:
         assert process.exitcode == 0
     store = Cache(tmp_path / "c")
     assert not list(store.root.glob("tmp-*"))
+
+
+def test_a_folder_that_cannot_be_used_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("PYMETAL_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.warns(UserWarning, match="no private folder can be kept at .*file: compiled kernels last as long as"):
+        cache = default_cache()
+    assert cache.is_temporary
+    assert default_cache() is cache  # and warnings are errors here

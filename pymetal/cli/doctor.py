@@ -85,7 +85,8 @@ def _report(as_json: bool) -> int:
     print(f"system    {report['system']}")
     print(f"compiler  {f'clang {compiler.version} ({shlex.join(compiler.command)})' if compiler else 'none'}")
     print(f"MPS       {'yes' if report['mps'] else 'no'}")
-    print(f"cache     {cache.root} ({cache.size() / _MIB:.1f} MiB)")
+    kept = "" if not cache.is_temporary else ", for this process only"
+    print(f"cache     {cache.root} ({cache.size() / _MIB:.1f} MiB{kept})")
     if problem:
         print(problem, file=sys.stderr)
         return 1

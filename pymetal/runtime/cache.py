@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -230,4 +231,10 @@ def default_cache() -> Cache:
             cache = _caches.get(folder)
             if cache is None:
                 cache = _caches[folder] = Cache(folder)
+                if cache.is_temporary:
+                    warnings.warn(
+                        f"no private folder can be kept at {folder}: compiled kernels last as long as this process. "
+                        "Set PYMETAL_CACHE_DIR to a folder that you, and nobody else, can write to.",
+                        stacklevel=2,
+                    )
     return cache
