@@ -82,10 +82,22 @@ class Caller:
             if device is not None:
                 launch = self._launches.get((find_device(device).variant(), *described))
                 if launch is not None and not (launch.is_complex and _is_conjugated(args)):
-                    return self._again(launch, args, scalars)
+                    return self._again(launch, args, scalars, launch.allocate())
+        else:
+            described, device = _signature((*args, out))
+            if device is not None:
+                launch = self._launches.get((find_device(device).variant(), out.dim(), *described))
+                if (
+                    launch is not None
+                    and not (launch.is_complex and _is_conjugated((*args, out)))
+                    and check_memory(self.name, out, [a for a in args if isinstance(a, torch.Tensor)])
+                ):
+                    return _written(self._again(launch, args, scalars, out))
         return self._slowly(args, out, scalars)
 
-    def _again(self, launch: Launch, args: tuple[Any, ...], scalars: dict[str, Any]) -> torch.Tensor:
+    def _again(
+        self, launch: Launch, args: tuple[Any, ...], scalars: dict[str, Any], result: torch.Tensor
+    ) -> torch.Tensor:
         """A call of a known signature."""
         numbers: list[Bound] = []
         if self.scalars or scalars:
@@ -99,7 +111,6 @@ class Caller:
         if launch.has_numbers:
             triples = zip(args, launch.in_memory, launch.key.inputs, strict=True)
             args = tuple([a if in_memory else _bound(a, dtype) for a, in_memory, dtype in triples])
-        result = launch.allocate()
         if launch.plan.grid:
             launch.kernel(result, *args, *numbers, *launch.extra, threads=launch.threads)
         return result
@@ -134,22 +145,21 @@ class Caller:
                 raise CallError(
                     f"{self.name}: out= requires grad", hint="Pass out.detach(), or call under torch.no_grad()."
                 )
+            fits = result.shape == plan.shape
             resize_output(self.name, result, plan.shape, plan.strides)
             temporary = not check_memory(self.name, result, [t for t in ready if isinstance(t, torch.Tensor)])
             temporary |= result.is_neg() or result.is_conj() or not is_stored(result.dtype)
             target = torch.empty_like(result, dtype=dtype) if temporary else result
             plan = make_plan(self.name, described, describe(target, device), self.checked.domain, self.to_float)
             launch = self._launch(plan, described, target.dtype, device)
+            if fits and not temporary:
+                self._keep(args, launch, result)
             result, out = target, result
         self._run(launch, result, ready, values)
         if out is None:
             return result
         written: torch.Tensor = out
-        if temporary:
-            return written.copy_(result)
-        if not written.is_inference():
-            torch.autograd.graph.increment_version(written)  # for those who saved it for a backward pass
-        return written
+        return written.copy_(result) if temporary else _written(written)
 
     def _run(self, launch: Launch, out: torch.Tensor, operands: Sequence[Any], values: Sequence[Number]) -> None:
         plan = launch.plan
@@ -220,8 +230,10 @@ class Caller:
         params = self.text.scalar_types.get(element) if len(scalars) > 1 else None
         return LaunchKey(form, inputs, compute, returned, _known(dtypes.from_torch(output)), scalars, params)
 
-    def _keep(self, args: tuple[Any, ...], launch: Launch) -> None:
+    def _keep(self, args: tuple[Any, ...], launch: Launch, out: torch.Tensor | None = None) -> None:
         """Keeps a launch for calls with the same signature, if it is one that the quick way takes."""
+        number = () if out is None else (out.dim(),)  # no dtype, so that it is not taken for one of the operands
+        args = args if out is None else (*args, out)
         described, device = _signature(args)
         if device is None or launch.plan.shape.numel() > MAX_THREADS:
             return
@@ -230,7 +242,7 @@ class Caller:
                 return
         if len(self._launches) >= _MAX_PLANS:
             self._launches.clear()
-        signature = (find_device(device).variant(), *described)
+        signature = (find_device(device).variant(), *number, *described)
         self._launches[signature] = launch
 
     def compute(self, element: DType) -> DType:
@@ -358,6 +370,13 @@ def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
         else:
             return described, None
     return described, device
+
+
+def _written(out: torch.Tensor) -> torch.Tensor:
+    """`out`, with a new version for those who saved it for a backward pass."""
+    if not out.is_inference():
+        torch.autograd.graph.increment_version(out)
+    return out
 
 
 def _is_conjugated(args: tuple[Any, ...]) -> bool:

@@ -12,7 +12,10 @@ import pytest
 import torch
 from test_layouts import fresh, scaled, summed
 
+from pymetal.errors import CallError
+
 X, Y, ROW = torch.ones(4, 4), torch.ones(4, 4), torch.ones(4)
+OUT = torch.empty(4, 4)
 MATRIX = torch.ones(4, 4, dtype=torch.complex64)
 
 
@@ -46,6 +49,7 @@ WARM: dict[str, tuple[Callable[[], object], int]] = {
     "scalar of an int": (lambda: scaled(X, Y, alpha=2), 25),
     "default scalar": (lambda: scaled(X, Y), 25),
     "complex": (lambda: summed(MATRIX, MATRIX), 22),
+    "out": (lambda: summed(X, Y, out=OUT), 33),
 }
 
 
@@ -68,8 +72,11 @@ def test_a_warm_call_plans_and_compiles_nothing(monkeypatch: pytest.MonkeyPatch)
     from pymetal.runtime.jit import Programs
 
     add = fresh(summed)
+    out, other = torch.empty(4, 4), torch.empty(4, 4, dtype=torch.float64)
     for args in ((X, Y), (X, ROW), (X, 2.5), (X.t(), Y)):
         add(*args)
+    add(X, Y, out=out)
+    add(X, Y, out=torch.empty(0))  # resized: not a plan to keep
 
     def fail(*args: object) -> None:
         raise AssertionError("planned again")
@@ -78,6 +85,17 @@ def test_a_warm_call_plans_and_compiles_nothing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Programs, "get", fail)
     for args in ((Y, X), (Y, ROW + 1), (X, 3.5), (Y.t(), X)):
         assert torch.equal(add(*args), torch.add(*args))
+    version = out._version
+    assert add(Y, X, out=out) is out
+    assert out._version == version + 1
+    assert torch.equal(out, X + Y)
+    whole = torch.ones(20)
+    assert torch.equal(add(whole[:16].view(4, 4), Y, out=whole[:16].view(4, 4)), Y + 1)  # in place
+    with pytest.raises(CallError, match="refer to a single memory location"):
+        add(whole[:16].view(4, 4), Y, out=whole[4:].view(4, 4))
+    for unplanned in (other, torch.empty(4, 4).t(), torch.empty(2, 4), torch.empty(16).requires_grad_()):
+        with pytest.raises(AssertionError, match="planned again"):
+            add(X, Y, out=unplanned)
     with pytest.raises(AssertionError, match="planned again"):
         add(X[:2], Y[:2])
 
