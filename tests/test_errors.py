@@ -1829,7 +1829,7 @@ class TestTools:
             str(caught.value),
             """\
 PYMETAL_CXX is '/nowhere/clang++', which is not an executable
-install one with: pip install 'torch-pymetal[host]'""",
+unset PYMETAL_CXX for the compilers that pymetal finds by itself; or install one with: pip install 'torch-pymetal[host]'""",
         )
 
     def test_no_compiler_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
