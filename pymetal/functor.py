@@ -30,7 +30,7 @@ from pymetal.runtime.call import Caller, check_scalar
 from pymetal.runtime.device import device_of
 
 if TYPE_CHECKING:
-    from pymetal.codegen.upstream.placement import Placement
+    from pymetal.codegen.upstream.placed import Placement
 
 Scalar = bool | int | float | complex
 

@@ -14,7 +14,8 @@ from pymetal.codegen.upstream.checkout import Checkout
 from pymetal.codegen.upstream.checks import Report, check_tree
 from pymetal.codegen.upstream.history import changed_since
 from pymetal.codegen.upstream.numerics import Accuracy, measure
-from pymetal.codegen.upstream.placement import Placement, place
+from pymetal.codegen.upstream.placed import Placement
+from pymetal.codegen.upstream.placement import place
 from pymetal.codegen.upstream.pr_text import pr_text
 from pymetal.codegen.upstream.report import data, findings, summary
 from pymetal.errors import PyMetalError
@@ -88,7 +89,7 @@ def open_checkout(folder: str) -> Checkout:
 
 def conclude(args: argparse.Namespace, placement: Placement) -> int:
     """Shows or writes the edits; returns the exit code."""
-    report = placement.check(compile_metal=not args.no_compile) if placement else Report()
+    report = placement.check(compile_metal=not args.no_compile)
     refused = bool(report.findings) and not args.no_check
     written = args.apply and not refused and bool(placement.apply(force=args.force))
     if args.json:
@@ -98,7 +99,7 @@ def conclude(args: argparse.Namespace, placement: Placement) -> int:
         sys.stderr.write(summary(placement, report))
     else:
         sys.stdout.write(summary(placement, report))
-    if args.apply and refused and not args.json:
+    if args.apply and refused and placement and not args.json:
         print("nothing was written: mend what the checks found, or pass --no-check", file=sys.stderr)
     return 1 if report.findings else 0
 

@@ -14,7 +14,7 @@ import torch
 import trees
 
 from pymetal.cli import UsageError, migrate, upstream
-from pymetal.codegen.upstream.checkout import KERNELS, OPERATIONS, YAML
+from pymetal.codegen.upstream.checkout import COMMON_MPS, KERNELS, OPERATIONS, YAML
 from pymetal.codegen.upstream.numerics import measure, ulps
 from pymetal.errors import PyMetalError
 
@@ -68,6 +68,49 @@ def test_apply_writes_once(repository: Path, capsys: pytest.CaptureFixture[str])
     assert call(upstream, *arguments) == 0
     assert "nothing to change: the tree has everything already\n" in capsys.readouterr().out
     assert trees.snapshot(repository) == after
+
+
+def test_files_that_it_made_are_listed(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (FUNCTORS, "--only", "gcd", "--pytorch", repository, "--file", "Gcd.metal")
+    for action in ((), ("--apply",)):
+        assert call(upstream, *arguments, *action) == 0
+        out = capsys.readouterr().out
+        for path in (f"{KERNELS}/Gcd.metal", f"{OPERATIONS}/Gcd.mm"):
+            assert f"create    {path}\n" in out
+        assert f"edit      {YAML}\n" in out
+
+
+def test_a_missing_test_file_is_told(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / COMMON_MPS).unlink()
+    assert call(upstream, FUNCTORS, "--only", "gcd", "--pytorch", repository) == 0
+    assert f"note      {COMMON_MPS} is not in this checkout: look for" in capsys.readouterr().out
+
+
+def test_a_second_run_still_says_what_is_wrong(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("round", "--pytorch", repository, "--apply", "--no-check")
+    wrong = "round.out: MPS shares round_out, and round_stub has no MPS kernel"
+    assert call(migrate, *arguments) == 1
+    assert wrong in capsys.readouterr().out
+    after = trees.snapshot(repository)
+    for committed in (False, True):
+        if committed:
+            trees.commit(repository, "broken")
+        assert call(migrate, *arguments) == 1
+        out = capsys.readouterr().out
+        assert out.startswith("nothing to change: the tree has everything already, and this is wrong with it\n")
+        assert wrong in out
+        assert trees.snapshot(repository) == after
+
+
+def test_a_second_run_compiles_again(new_tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (FUNCTORS, "--only", "gcd", "--pytorch", new_tree, "--apply")
+    assert call(upstream, *arguments) == 0
+    metal = new_tree / KERNELS / "BinaryKernel.metal"
+    metal.write_text(metal.read_text() + "nonsense;\n")
+    capsys.readouterr()
+    assert call(upstream, *arguments) == 1
+    assert "BinaryKernel.metal:" in (out := capsys.readouterr().out)
+    assert "does not compile" in out
 
 
 def test_findings_stop_an_apply(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

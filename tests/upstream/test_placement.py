@@ -17,7 +17,8 @@ from pymetal.codegen.upstream import transaction
 from pymetal.codegen.upstream.checkout import KERNELS, OPERATIONS, YAML
 from pymetal.codegen.upstream.formatting import same_text
 from pymetal.codegen.upstream.patch import patch_for
-from pymetal.codegen.upstream.placement import Placement, place
+from pymetal.codegen.upstream.placed import Placement
+from pymetal.codegen.upstream.placement import place
 from pymetal.errors import PyMetalError
 
 BINARY_METAL = f"{KERNELS}/BinaryKernel.metal"

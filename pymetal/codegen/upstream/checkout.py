@@ -45,6 +45,7 @@ class Checkout:
         self.recovered: list[str] = []  # files that an interrupted run had changed
         self._edited: dict[str, str] = {}
         self._texts: dict[str, str] = {}
+        self._created: set[str] = set()  # not there before the edits, whatever is on the disk since
         self._listings: dict[str, tuple[str, ...]] = {}
 
     @classmethod
@@ -80,7 +81,9 @@ class Checkout:
 
     def original(self, path: str) -> str | None:
         """The text of a file without edits; None if there is no such file."""
-        return self._original(path) if (self.root / path).exists() else None
+        if path in self._created or not (self.root / path).exists():
+            return None
+        return self._original(path)
 
     def _original(self, path: str) -> str:
         if path not in self._texts:
@@ -105,6 +108,8 @@ class Checkout:
 
     def write(self, path: str, text: str) -> None:
         """Makes `text` the text of a file; nothing reaches the disk before the patch is applied."""
+        if path not in self._edited and not (self.root / path).exists():
+            self._created.add(path)
         self._edited[path] = text
 
     def files(self, folder: str, *suffixes: str) -> list[str]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pymetal.codegen.library import Entry
-from pymetal.codegen.upstream import checks, host_stub, kernel, legacy, next_steps, test_lists, torchgen_check
-from pymetal.codegen.upstream.checkout import KERNELS, NATIVE, OPERATIONS, TAGS, YAML, Checkout
-from pymetal.codegen.upstream.edit import Patch
+from pymetal.codegen.upstream import host_stub, kernel, legacy, next_steps, test_lists, torchgen_check
+from pymetal.codegen.upstream.checkout import COMMON_MPS, KERNELS, NATIVE, OPERATIONS, TAGS, YAML, Checkout
 from pymetal.codegen.upstream.formatting import format_edits
 from pymetal.codegen.upstream.host_function import function_text
 from pymetal.codegen.upstream.native_functions import NativeFunctions, changed_rows, join, own
+from pymetal.codegen.upstream.placed import Placement
 from pymetal.codegen.upstream.registered import Registered, tree_registrations
 from pymetal.codegen.upstream.rows import Kernels, read_kernels, rows_of_stub, select
 from pymetal.codegen.upstream.stubs import Stub, all_stubs, find_stub, stub_of_functor
@@ -27,56 +26,6 @@ _FILES = {
     "PointwiseOps.h": "PointwiseOps",
     "TensorCompare.h": "TensorCompare",
 }
-
-
-@dataclass
-class Placement:
-    """The edits of one run, and what they do. Shown with `diff`, judged with `check`, written with `apply`."""
-
-    checkout: Checkout
-    functors: list[str] = field(default_factory=list)
-    stubs: list[str] = field(default_factory=list)
-    rows: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)  # MPS kernel before and after
-    legacy: list[legacy.Removal] = field(default_factory=list)
-    tests: list[test_lists.Removed] = field(default_factory=list)
-    complex: list[test_lists.Added] = field(default_factory=list)
-    steps: list[next_steps.Step] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def patch(self) -> Patch:
-        """The edits as a patch."""
-        return self.checkout.patch()
-
-    def __bool__(self) -> bool:
-        return bool(self.patch)
-
-    def diff(self) -> str:
-        """The unified diff of all files, as `git apply` takes it; empty if the tree has everything already."""
-        return self.patch.diff()
-
-    def check(self, *, compile_metal: bool = True) -> checks.Report:
-        """What is wrong in the tree with the edits that was not wrong without them."""
-        changed = {path: self.checkout.original(path) for path in self.checkout.changed}
-        before = checks.check_tree(Checkout(self.checkout.root), {}, compile_metal=False)
-        after = checks.check_tree(self.checkout, changed, compile_metal=compile_metal)
-        gone = [removal.kernel for removal in self.legacy if removal.removed]
-        named = legacy.mentions(self.checkout, gone) if gone else []
-        after.findings += [
-            checks.Finding(p, n, f"{k} is named here, and this migration removes it") for p, n, k in named
-        ]
-        return checks.news(before, after)
-
-    def apply(self, *, force: bool = False) -> tuple[str, ...]:
-        """Writes all files or none, and returns their paths; none if the tree has everything already.
-
-        Args:
-            force: also write on top of uncommitted changes.
-
-        Raises:
-            PyMetalError: see `Patch.apply`.
-        """
-        return self.patch.apply(force=force)
 
 
 def place(
@@ -225,6 +174,7 @@ def _rows_to_move(checkout: Checkout, kernels: Kernels, stub: str, ready: set[st
 def _move(placement: Placement, names: Sequence[str], dtypes: set[str] | None) -> None:
     """Joins the rows, and clears what belonged to the kernels that they had."""
     checkout = placement.checkout
+    placement.selected += names
     before = checkout.text(YAML)
     file = NativeFunctions(before)
     after = join(before, names)
@@ -234,8 +184,14 @@ def _move(placement: Placement, names: Sequence[str], dtypes: set[str] | None) -
     placement.legacy = legacy.remove(checkout, old)
     ops = _operators(checkout, names)
     infos = test_lists.opinfo_keys(checkout, ops)
+    if not checkout.exists(COMMON_MPS):
+        placement.notes.append(
+            f"{COMMON_MPS} is not in this checkout: look for expected failures and skips of "
+            f"{', '.join(sorted(ops))} by hand; before torch 2.8 they are in test/test_mps.py"
+        )
     keys = {info.key for info in infos} | test_lists.default_keys(ops)
-    placement.tests = test_lists.clear_entries(checkout, keys, dtypes)
+    if checkout.changed:  # entries of an operator that was here before are somebody else's
+        placement.tests = test_lists.clear_entries(checkout, keys, dtypes)
     if dtypes is not None and "complex64" in dtypes:
         placement.complex = test_lists.join_complex(checkout, infos)
     for decorator in test_lists.decorators(checkout, infos):
@@ -251,6 +207,7 @@ def _own(placement: Placement, names: Sequence[str], kernel_name: str) -> Placem
     if len(names) != 1:
         raise PyMetalError("a kernel of MPS's own belongs to one row", hint="Pass one `op.overload` with --own.")
     name = names[0].removesuffix(".default")
+    placement.selected.append(name)
     before = placement.checkout.text(YAML)
     _write_yaml(placement, before, own(before, name, kernel_name), {name: kernel_name})
     return placement

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pymetal.codegen.upstream.checkout import KERNELS, YAML
 from pymetal.codegen.upstream.numerics import Accuracy, table
-from pymetal.codegen.upstream.placement import Placement
+from pymetal.codegen.upstream.placed import Placement
 
 
 def pr_text(
