@@ -144,10 +144,6 @@ def test_a_helper_of_another_meaning_is_not_used(tree: Path, functors: ModuleTyp
 def test_unary_functors_use_the_files_macro(tree: Path, functors: ModuleType) -> None:
     placement = patch_for(functors.sgn._entry, tree)
     assert added(placement, f"{OPERATIONS}/UnaryKernel.mm") == ["REGISTER_UNARY_TI_DISPATCH(sgn);"]
-    # The registrations come after the #endif of their kin.
-    text = placement.checkout.text(f"{KERNELS}/UnaryKernel.metal")
-    assert text.endswith("#endif\nREGISTER_UNARY_OP(sgn, float, float);\nREGISTER_UNARY_OP(sgn, half, half);\n"
-                         "REGISTER_UNARY_OP(sgn, bfloat, bfloat);\n")  # fmt: skip
     # The comment of the legacy function goes with it, the unbalanced braces in strings do not matter.
     legacy = placement.checkout.text(f"{OPERATIONS}/UnaryOps.mm")
     assert "sgn" not in legacy
