@@ -11,6 +11,7 @@ from pymetal.codegen.upstream import host_stub, kernel, legacy, next_steps, test
 from pymetal.codegen.upstream.checkout import COMMON_MPS, KERNELS, NATIVE, OPERATIONS, TAGS, YAML, Checkout
 from pymetal.codegen.upstream.formatting import format_edits
 from pymetal.codegen.upstream.host_function import function_text
+from pymetal.codegen.upstream.inductor import inductor_steps
 from pymetal.codegen.upstream.native_functions import NativeFunctions, changed_rows, join, own
 from pymetal.codegen.upstream.placed import Placement
 from pymetal.codegen.upstream.registered import Registered, tree_registrations
@@ -60,7 +61,7 @@ def place(
     for entry, target in chosen:
         moved = _rows_to_move(checkout, kernels, target.name, ready, placement)
         ops = _operators(checkout, moved) or {entry.checked.name}
-        placement.steps += next_steps.inductor_steps(checkout, sorted(ops), entry.arity)
+        placement.steps += inductor_steps(checkout, sorted(ops), entry.arity)
         names += moved
     dtypes = {d.torch for entry, _ in chosen for d in entry.checked.domain}
     _move(placement, names, {str(d).removeprefix("torch.") for d in dtypes})
@@ -124,7 +125,7 @@ def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: s
     if registered:
         for name in placement.functors:
             arity = next(r.arity for r in registered if r.name == name)
-            placement.steps += next_steps.inductor_steps(checkout, sorted(_operators(checkout, rows)), arity)
+            placement.steps += inductor_steps(checkout, sorted(_operators(checkout, rows)), arity)
     _finish(placement)
     return placement
 
@@ -197,9 +198,10 @@ def _move(placement: Placement, names: Sequence[str], dtypes: set[str] | None) -
     for decorator in test_lists.decorators(checkout, infos):
         message = f"a decorator expects MPS to fail, or skips it; take it away if the tests pass: {decorator.text}"
         placement.steps.append(next_steps.Step(decorator.path, decorator.line, message))
-    if any(kernel is None for kernel, _ in placement.rows.values()):
-        placement.steps += next_steps.aoti_steps(checkout, ops)
-        named = [(op, info.key) for info in infos for op in ops if info.op == op]
+    gained = [name for name, (kernel, _) in placement.rows.items() if kernel is None]
+    if gained:
+        placement.steps += next_steps.aoti_steps(checkout, gained)
+        named = [(op, info.key) for info in infos for op in ops if info.op == op and info.autograd]
         placement.steps += next_steps.gradient_steps(checkout, named)
 
 

@@ -58,6 +58,7 @@ class OpInfo:
     path: str
     line: int
     end: int
+    autograd: bool = True  # whether its gradients are tested
 
 
 def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[str] | None) -> list[Removed]:
@@ -165,7 +166,8 @@ def opinfo_keys(checkout: Checkout, ops: Collection[str]) -> list[OpInfo]:
             aten = options.get("aten_name") or name.value.replace("nn.functional.", "").replace(".", "_")
             if aten in ops:
                 key = name.value + str(options.get("variant_test_name") or "")
-                found.append(OpInfo(str(aten), key, path, node.lineno, node.end_lineno or node.lineno))
+                autograd = options.get("supports_autograd") is not False
+                found.append(OpInfo(str(aten), key, path, node.lineno, node.end_lineno or node.lineno, autograd))
     return found
 
 
@@ -185,7 +187,9 @@ def decorators(checkout: Checkout, infos: Collection[OpInfo]) -> list[Decorator]
                 continue
             line = getattr(node, "lineno", 0)
             if any(i.path == path and i.line <= line <= i.end for i in infos):
-                found.append(Decorator(path, line, lines[line - 1].strip()))
+                end = getattr(node, "end_lineno", None) or line
+                shown = " ".join(text.strip() for text in lines[line - 1 : end])
+                found.append(Decorator(path, line, shown.replace("( ", "(").replace(", )", ")")))
     return sorted(set(found), key=lambda d: (d.path, d.line))
 
 
