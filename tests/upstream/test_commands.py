@@ -180,7 +180,56 @@ def test_the_text_of_a_pull_request(repository: Path, capsys: pytest.CaptureFixt
     assert "| float16 |" in text
     assert "`pymetal bench upstream_functors.py --only atan2`" in text
     assert '`python test/test_mps.py -k "TestConsistency and atan2"`' in text
-    assert "finds nothing" in text
+    assert "- `atan2_stub` runs `atan2_mps_kernel` on MPS\n" in text
+    assert "- the Metal kernel `atan2` is new in BinaryKernel.metal\n" in text
+    assert "compilation of BinaryKernel.metal on the host device" in text
+    assert "layout of BinaryKernel.metal, BinaryKernel.mm, BinaryOps.mm): found nothing\n" in text
+    assert "(not written yet: `--apply` writes it)" in text
+
+
+def pr_text_of(repository: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    capsys.readouterr()
+    call(upstream, FUNCTORS, "--only", "atan2", "--pytorch", repository, "--pr-text", *options)
+    out = capsys.readouterr()
+    return out.out + out.err
+
+
+def test_the_text_after_the_edits_says_the_same(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = pr_text_of(repository, capsys)
+    assert call(upstream, FUNCTORS, "--only", "atan2", "--pytorch", repository, "--apply") == 0
+    after = pr_text_of(repository, capsys)
+    moved = "- (not written yet: `--apply` writes it)\n"
+    assert moved in before
+    # A step may be told at the line that it has after the edits.
+    assert after.split("## Left to do")[0] == before.replace(moved, "").split("## Left to do")[0]
+    trees.commit(repository, "atan2")
+    text = pr_text_of(repository, capsys)
+    assert "- nothing differs from HEAD; pass --since COMMIT to describe what is committed\n" in text
+    assert "- no checks ran: nothing differs from HEAD\n" in text
+    assert "found nothing" not in text
+    assert pr_text_of(repository, capsys, "--since", "HEAD~1") == after.replace("HEAD", "HEAD~1")
+    assert "git diff failed" in pr_text_of(repository, capsys, "--since", "nowhere")
+
+
+def test_the_text_claims_only_checks_that_ran(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = pr_text_of(repository, capsys, "--no-compile")
+    assert "compilation" not in text
+    assert "layout of" in text
+    monkeypatch.setattr("pymetal.codegen.upstream.formatting.find_clang_format", lambda: None)
+    monkeypatch.setattr("pymetal.codegen.upstream.toolchain_checks.find_clang_format", lambda: None)
+    text = pr_text_of(repository, capsys)
+    assert "layout of" not in text
+    assert "- the layout was not checked: there is no clang-format" in text
+
+
+def test_the_text_without_git(new_tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = pr_text_of(new_tree, capsys)
+    assert "against the tree on the disk, which git does not know" in before
+    assert "- `atan2.out`: MPS leaves `atan2_out_mps`" in before
+    assert call(upstream, FUNCTORS, "--only", "atan2", "--pytorch", new_tree, "--apply") == 0
+    assert "- nothing differs from the tree on the disk, which git does not know; pass" in pr_text_of(new_tree, capsys)
 
 
 @pytest.mark.parametrize(

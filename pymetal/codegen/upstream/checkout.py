@@ -46,6 +46,7 @@ class Checkout:
         self._edited: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self._created: set[str] = set()  # not there before the edits, whatever is on the disk since
+        self._hidden: set[str] = set()
         self._listings: dict[str, tuple[str, ...]] = {}
 
     @classmethod
@@ -67,7 +68,7 @@ class Checkout:
 
     def exists(self, path: str) -> bool:
         """True for a file or folder of the checkout, or a file that an edit makes."""
-        return path in self._edited or (self.root / path).exists()
+        return path in self._edited or (path not in self._hidden and (self.root / path).exists())
 
     def text(self, path: str) -> str:
         """The text of a file, with the edits so far.
@@ -112,11 +113,16 @@ class Checkout:
             self._created.add(path)
         self._edited[path] = text
 
+    def hide(self, path: str) -> None:
+        """Treats a file of the disk as if it were not there."""
+        self._edited.pop(path, None)
+        self._hidden.add(path)
+
     def files(self, folder: str, *suffixes: str) -> list[str]:
         """The files below `folder` whose names end in one of `suffixes`, in order; links are not followed."""
         inside = "" if folder == "." else f"{folder}/"
         found = {p for p in self._edited if p.startswith(inside) and p.endswith(suffixes)}
-        found.update(p for p in self._walk(folder) if p.endswith(suffixes))
+        found.update(p for p in self._walk(folder) if p.endswith(suffixes) and p not in self._hidden)
         return sorted(found)
 
     def _walk(self, folder: str) -> tuple[str, ...]:

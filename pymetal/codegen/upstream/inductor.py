@@ -146,7 +146,7 @@ def _c10_function(checkout: Checkout, name: str) -> str | None:
     for path in checkout.files(METAL_HEADERS, ".h"):
         text = checkout.text(path)
         for candidate in (f"{name}_forward", name):
-            if re.search(rf"\b(?:inline|constexpr)?\s*[\w:<>]+ {candidate}\(", text):
+            if f" {candidate}(" in text and re.search(rf"\b(?:inline|constexpr)?\s*[\w:<>]+ {candidate}\(", text):
                 return candidate
     return None
 

@@ -75,7 +75,7 @@ def called_kernels(checkout: Checkout, kernel: str) -> list[str]:
     for path in checkout.files(OPERATIONS, ".mm"):
         text = checkout.text(path)
         if kernel in text:
-            for start, end in _definitions(text, kernel):
+            for start, end in definitions(text, kernel):
                 names += re.findall(r'\bexec_\w+_kernel(?:_with_params)?\([^;"]*"(\w+)"', text[start:end])
     return names
 
@@ -99,7 +99,7 @@ def find_uses(checkout: Checkout, kernel: str, going: Iterable[str]) -> list[str
         if kernel not in text:
             continue
         plain = cpp.masked(text)
-        spans = [span for name in {kernel, *going} if name in text for span in _definitions(text, name)]
+        spans = [span for name in {kernel, *going} if name in text for span in definitions(text, name)]
         for match in word.finditer(plain):
             inside = any(start <= match.start() < end for start, end in spans)
             if not inside and not _declares(plain, match.start()):
@@ -107,7 +107,7 @@ def find_uses(checkout: Checkout, kernel: str, going: Iterable[str]) -> list[str
     return found
 
 
-def _definitions(text: str, kernel: str) -> list[tuple[int, int]]:
+def definitions(text: str, kernel: str) -> list[tuple[int, int]]:
     """Where the kernel is defined: functions, `TORCH_IMPL_FUNC`s, and macro calls that stand for either."""
     found = [(f.start, f.end) for f in cpp.functions(text) if f.name == kernel]
     known = cpp.macros(text)
@@ -132,7 +132,7 @@ def _declares(plain: str, position: int) -> bool:
 
 def _without_definition(text: str, kernel: str) -> tuple[str, list[int]]:
     """`text` without the definitions, the comments directly above them and one of the blank lines around."""
-    spans = _definitions(text, kernel)
+    spans = definitions(text, kernel)
     lines = [line_of(text, start) for start, _ in spans]
     for start, end in reversed(spans):
         while True:
