@@ -50,6 +50,7 @@ def remove(checkout: Checkout, kernels: Iterable[str]) -> list[Removal]:
                 continue
             orphans += [f"{path}:{line_of(cut, at)}: {name}" for name, at in _orphans(text, cut)]
             cut = _without_includes(cut, kernel, before)
+            cut = _without_unused(text.replace("\r\n", "\n"), cut)
             checkout.write(path, with_endings_of(text, cut))
             removed += [f"{path}:{line}" for line in lines]
         done.append(Removal(kernel, tuple(removed), (), tuple(orphans)))
@@ -152,8 +153,7 @@ def _without_definition(text: str, kernel: str) -> tuple[str, list[int]]:
 def _without_includes(text: str, kernel: str, rows: NativeFunctions) -> str:
     """`text` without `ATen/ops/OP_native.h` of the kernel's operator, unless other kernels of it are here."""
     owners = {row.name.split(".")[0] for row in rows.rows.values() if any(x.kernel == kernel for x in row.dispatch)}
-    plain = cpp.masked(text)
-    words = set(re.findall(r"\w+", re.sub(r"^#include[^\n]*", "", plain, flags=re.MULTILINE)))
+    words = _words(text)
     for match in reversed(list(_INCLUDE.finditer(text))):
         op = match[1]
         if match[2] is None or not owners & {op, f"{op}_"}:
@@ -162,6 +162,22 @@ def _without_includes(text: str, kernel: str, rows: NativeFunctions) -> str:
         if not words & declared:
             text = text[: match.start()] + text[match.end() :]
     return text
+
+
+def _without_unused(before: str, after: str) -> str:
+    """`after` without the includes of operators that only the removed code called: `at::op`, `at::mps::op_outf`."""
+    used, left = _words(before), _words(after)
+    for match in reversed(list(_INCLUDE.finditer(after))):
+        op = re.sub(r"_(?:mps|cpu|cuda)_dispatch$", "", match[1])
+        forms = {op, f"{op}_", f"{op}_out", f"{op}_outf"}
+        if match[2] is None and forms & used and not forms & left:
+            after = after[: match.start()] + after[match.end() :]
+    return after
+
+
+def _words(text: str) -> set[str]:
+    """The names in a file's code, those in its includes left out."""
+    return set(re.findall(r"\w+", re.sub(r"^#include[^\n]*", "", cpp.masked(text), flags=re.MULTILINE)))
 
 
 def _declared_by(row: Row) -> list[str]:

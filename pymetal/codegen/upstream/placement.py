@@ -232,7 +232,10 @@ def _finish(placement: Placement) -> None:
             placement.notes.append(f"{removal.kernel} stays: it is used in {', '.join(removal.kept)}")
         elif not removal.removed:
             placement.notes.append(f"{removal.kernel}: no definition was found in {OPERATIONS}")
-        placement.notes += [f"{orphan} is called by nothing any more" for orphan in removal.orphans]
+        placement.notes += [
+            f"{orphan} is called by nothing any more: remove it, compilers warn of unused functions"
+            for orphan in removal.orphans
+        ]
     placement.steps = list(dict.fromkeys(placement.steps))
     if placement.checkout.changed and not format_edits(placement.checkout):
         placement.notes.append("the new lines are not formatted: clang-format or the checkout's style is missing")

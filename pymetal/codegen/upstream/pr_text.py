@@ -21,8 +21,9 @@ def pr_text(
         command: what times the operators, such as `pymetal bench FILE.py`.
     """
     names = ", ".join(placement.functors or sorted(placement.rows) or placement.stubs)
+    new = moved.rows and all(before is None for before, _ in moved.rows.values())
     parts = [
-        f"[MPS] Run {names} through the shared dispatch stub\n",
+        f"[MPS] Add {names}\n" if new else f"[MPS] Run {names} through the shared dispatch stub\n",
         "## What moved\n\n" + "".join(f"- {line}\n" for line in _moved(placement, moved)),
         "## Numerics\n\n" + _numerics(accuracy),
         "## Performance\n\n" + _performance(command),
@@ -65,7 +66,8 @@ def _numerics(accuracy: Sequence[tuple[str, Sequence[Accuracy] | str]]) -> str:
     note = (
         "Largest distance from the result at double precision, measured on 4096 inputs. The third column is the same\n"
         "formula with each step rounded to the dtype, as MPSGraph operators of that dtype do. The kernel ran on the\n"
-        "host device, whose elementary functions may differ from Metal's in the last place.\n"
+        "host device, whose elementary functions may differ from Metal's in the last place. Subnormal results, which\n"
+        "Metal may flush to zero, are left out.\n"
     )
     return "\n".join([note, *sections])
 
