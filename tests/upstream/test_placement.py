@@ -18,7 +18,7 @@ from pymetal.codegen.upstream.checkout import KERNELS, OPERATIONS, YAML
 from pymetal.codegen.upstream.formatting import same_text
 from pymetal.codegen.upstream.patch import patch_for
 from pymetal.codegen.upstream.placed import Placement
-from pymetal.codegen.upstream.placement import place
+from pymetal.codegen.upstream.placement import migrate, place
 from pymetal.errors import PyMetalError
 
 BINARY_METAL = f"{KERNELS}/BinaryKernel.metal"
@@ -400,6 +400,32 @@ def test_complex_functors_join_the_complex_list(tree: Path, generation: str) -> 
     else:
         assert removed(placement, COMMON_MPS)[0] == '            "sgn",'
     assert placement.check().findings == []
+
+
+def test_each_operator_has_its_own_dtypes(new_tree: Path, functors: ModuleType) -> None:
+    @pymetal.unary(dtypes="complex")
+    def sgn(x: T) -> T:
+        return x * x
+
+    placement = place([sgn._entry, functors.atan2._entry], new_tree)
+    gone = removed(placement, COMMON_MPS)
+    assert '            "sgn",' in gone
+    assert '            "atan2",' not in gone, "it takes no complex numbers"
+    assert '            "atan2": [torch.float16],' in gone
+    assert added(placement, COMMON_MPS) == []
+    notes = [n for n in placement.notes if "is not registered for" in n]
+    assert [n.split(" replaces")[0] for n in notes] == ["atan2", "sgn"]
+    assert "float32" in notes[1]
+    assert "float32" not in notes[0]
+
+
+def test_entries_of_an_operator_that_was_here_stay(tree: Path, functors: ModuleType) -> None:
+    """An expected failure of an operator that shares its stub already is not this run's to remove."""
+    patch_for(functors.sgn._entry, tree).apply()
+    text = (tree / COMMON_MPS).read_text()
+    (tree / COMMON_MPS).write_text(text.replace('"gcd": None,', '"gcd": None,\n            "sgn": None,'))
+    assert not patch_for(functors.sgn._entry, tree)
+    assert not migrate(["sgn"], tree)
 
 
 def test_a_missing_derivative_is_a_next_step(tree: Path, functors: ModuleType) -> None:

@@ -17,7 +17,7 @@ from pymetal.codegen.upstream.placed import Placement
 from pymetal.codegen.upstream.registered import Registered, tree_registrations
 from pymetal.codegen.upstream.rows import Kernels, read_kernels, rows_of_stub, select
 from pymetal.codegen.upstream.stubs import Stub, all_stubs, find_stub, stub_of_functor
-from pymetal.dtypes import BY_METAL, WORDS
+from pymetal.dtypes import BY_METAL, WORDS, DType
 from pymetal.errors import PyMetalError
 
 # Where upstream keeps the functors of a stub's header, whatever their arity.
@@ -58,29 +58,32 @@ def place(
         placement.stubs.append(target.name)
     ready = {d.stub for d in host_stub.dispatches(checkout)}
     names: list[str] = []
+    dtypes: dict[str, set[str]] = {}  # by operator: a row may go through the stubs of two functors
     for entry, target in chosen:
         moved = _rows_to_move(checkout, kernels, target.name, ready, placement)
         ops = _operators(checkout, moved) or {entry.checked.name}
         placement.steps += inductor_steps(checkout, sorted(ops), entry.arity)
         names += moved
-    dtypes = {d.torch for entry, _ in chosen for d in entry.checked.domain}
-    _move(placement, names, {str(d).removeprefix("torch.") for d in dtypes})
+        for op in ops:
+            dtypes.setdefault(op, set()).update(_torch_name(d) for d in entry.checked.domain)
+    _move(placement, names, dtypes)
     if placement.legacy:
-        placement.notes += [note for entry, _ in chosen if (note := _unserved(entry)) is not None]
+        replaced = {n for n, (old, _) in placement.rows.items() if old is not None}
+        for op in sorted(_operators(checkout, replaced)):
+            placement.notes += _unserved(op, dtypes[op])
     _finish(placement)
     return placement
 
 
-def _unserved(entry: Entry) -> str | None:
+def _unserved(op: str, dtypes: set[str]) -> list[str]:
     """The dtypes that a kernel of MPS's own may have served, and the functor in its place does not."""
-    usual = [d for word in WORDS.values() for d in word]
-    missing = [str(d) for d in usual if d not in entry.checked.domain]
+    missing = [str(d) for word in WORDS.values() for d in word if _torch_name(d) not in dtypes]
     if not missing:
-        return None
-    return (
-        f"{entry.checked.name} replaces a kernel of MPS's own and is not registered for {', '.join(missing)}: register "
+        return []
+    return [
+        f"{op} replaces a kernel of MPS's own and is not registered for {', '.join(missing)}: register "
         "them, unless torch never took them on MPS"
-    )
+    ]
 
 
 def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: str | None = None) -> Placement:
@@ -102,14 +105,19 @@ def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: s
     kernels = read_kernels(checkout, (s.name for s in known.values() if s.elementwise))
     selections = [select(checkout, kernels, name) for name in names]
     rows = list(dict.fromkeys(row for s in selections for row in s.rows))
+    file = NativeFunctions(checkout.text(YAML))
     ready = {d.stub for d in host_stub.dispatches(checkout)}
     registered = tree_registrations(checkout)
-    dtypes: set[str] | None = set()
+    dtypes: dict[str, set[str]] = {}
+    unknown: set[str] = set()
     for name in sorted(frozenset().union(*(s.stubs for s in selections))):
         placement.stubs.append(name)
         found = _registered_for(checkout, known[name], kernels, rows, registered)
-        if dtypes is not None:
-            dtypes = dtypes | _torch_names(found) if found else None
+        for op in _operators(checkout, (r for r in rows if name in kernels.of(file[r]))):
+            if found:
+                dtypes.setdefault(op, set()).update(_torch_names(found))
+            else:
+                unknown.add(op)
         if name in ready:
             continue
         if not found:
@@ -117,11 +125,10 @@ def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: s
             continue
         host_stub.place_existing(checkout, known[name], found)
         placement.functors.append(found[0].name)
-    file = NativeFunctions(checkout.text(YAML))
     for row in rows:
         if not kernels.of(file[row]):
             placement.notes.append(f"{row}: no kernel in the checkout says through which stub it goes")
-    _move(placement, rows, dtypes or None)
+    _move(placement, rows, {op: names for op, names in dtypes.items() if op not in unknown})
     if registered:
         for name in placement.functors:
             arity = next(r.arity for r in registered if r.name == name)
@@ -172,8 +179,12 @@ def _rows_to_move(checkout: Checkout, kernels: Kernels, stub: str, ready: set[st
     return names
 
 
-def _move(placement: Placement, names: Sequence[str], dtypes: set[str] | None) -> None:
-    """Joins the rows, and clears what belonged to the kernels that they had."""
+def _move(placement: Placement, names: Sequence[str], dtypes: dict[str, set[str]]) -> None:
+    """Joins the rows, and clears what belonged to the kernels that they had.
+
+    Args:
+        dtypes: for each operator what its kernels are registered for, as far as that is known.
+    """
     checkout = placement.checkout
     placement.selected += names
     before = checkout.text(YAML)
@@ -190,11 +201,14 @@ def _move(placement: Placement, names: Sequence[str], dtypes: set[str] | None) -
             f"{COMMON_MPS} is not in this checkout: look for expected failures and skips of "
             f"{', '.join(sorted(ops))} by hand; before torch 2.8 they are in test/test_mps.py"
         )
-    keys = {info.key for info in infos} | test_lists.default_keys(ops)
-    if checkout.changed:  # entries of an operator that was here before are somebody else's
-        placement.tests = test_lists.clear_entries(checkout, keys, dtypes)
-    if dtypes is not None and "complex64" in dtypes:
-        placement.complex = test_lists.join_complex(checkout, infos)
+    changed = bool(checkout.changed)  # entries of an operator that was here before are somebody else's
+    for op in sorted(ops):
+        mine = [info for info in infos if info.op == op]
+        keys = {info.key for info in mine} | test_lists.default_keys([op])
+        if changed:
+            placement.tests += test_lists.clear_entries(checkout, keys, dtypes.get(op))
+        if "complex64" in dtypes.get(op, ()):
+            placement.complex += test_lists.join_complex(checkout, mine)
     for decorator in test_lists.decorators(checkout, infos):
         message = f"a decorator expects MPS to fail, or skips it; take it away if the tests pass: {decorator.text}"
         placement.steps.append(next_steps.Step(decorator.path, decorator.line, message))
@@ -266,4 +280,8 @@ def _registered_for(
 
 
 def _torch_names(registered: Iterable[Registered]) -> set[str]:
-    return {str(BY_METAL[r.input].torch).removeprefix("torch.") for r in registered if r.input in BY_METAL}
+    return {_torch_name(BY_METAL[r.input]) for r in registered if r.input in BY_METAL}
+
+
+def _torch_name(dtype: DType) -> str:
+    return str(dtype.torch).removeprefix("torch.")
