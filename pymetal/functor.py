@@ -150,7 +150,7 @@ class Functor:
         Args:
             root: the folder of the checkout.
             stub: the dispatch stub to register, if it is not the one of the functor's name.
-            file: the stem of the kernel file, if it is not the usual one for the functor's arity.
+            file: the name of the `.metal` file, existing or new, if it is not the usual one for the arity and kind.
             replace: put this functor in place of an existing one of its name.
 
         Returns:

@@ -62,6 +62,14 @@ def test_atan2_touches_what_a_migration_touches(tree: Path, functors: ModuleType
     assert placement.check().findings == []
 
 
+def test_a_functor_has_its_patch(tree: Path, functors: ModuleType) -> None:
+    placement = functors.gcd.patch(tree, file="Gcd.metal")
+    assert placement.diff() == patch_for(functors.gcd._entry, tree, file="Gcd.metal").diff()
+    assert f"+++ b/{KERNELS}/Gcd.metal\n" in placement.diff()
+    assert placement.apply() == placement.patch.paths
+    assert functors.gcd.patch(tree, file="Gcd.metal").apply() == ()
+
+
 def test_the_functor_text_is_the_one_that_runs(tree: Path, functors: ModuleType) -> None:
     placement = patch_for(functors.atan2._entry, tree)
     text = placement.checkout.text(BINARY_METAL)
