@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 import trees
 
+import pymetal
+from pymetal import T, metal
+from pymetal.codegen.upstream import placement as kernels
 from pymetal.codegen.upstream.checkout import KERNELS
 from pymetal.codegen.upstream.patch import patch_for
 from pymetal.codegen.upstream.placed import Placement
@@ -152,3 +156,38 @@ def test_a_macro_that_does_more_is_not_used(tree: Path, functors: ModuleType) ->
     text = patch_for(functors.atan2._entry, tree).checkout.text(BINARY)
     assert "REGISTER_FLOAT_BINARY_OP(atan2)" not in text
     assert "REGISTER_BINARY_OP(atan2, bfloat, bfloat);" in text
+
+
+# --- files and includes ----------------------------------------------------------------------------------------------
+
+
+def test_includes_are_added_once(tree: Path) -> None:
+    """`c10::metal::erf` needs a header that the file has not; it goes in its alphabetical place."""
+
+    @pymetal.unary(dtypes="floating")
+    def sgn(x: T) -> T:
+        return metal.c10.erf(x)
+
+    @pymetal.unary(dtypes="floating")
+    def frac(x: T) -> T:
+        return metal.c10.erf(x) + x
+
+    placement = kernels.place([sgn._entry, frac._entry], tree)
+    assert placement.check().findings == []
+    after = placement.checkout.text(UNARY)
+    assert after[: after.index("using")] == (
+        "#include <c10/metal/indexing.h>\n#include <c10/metal/special_math.h>\n"
+        "#include <c10/metal/utils.h>\n#include <metal_stdlib>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("sgn", "UnaryKernel"), ("gcd", "BinaryKernel"), ("hardshrink", "ActivationKernel"),
+        ("softplus", "ActivationKernel"), ("gt", "BinaryKernel"),
+    ],
+)  # fmt: skip
+def test_the_file_is_the_one_of_arity_and_kind(tree: Path, functors: ModuleType, name: str, file: str) -> None:
+    paths = patch_for(getattr(functors, name)._entry, tree).patch.paths
+    assert [p for p in paths if p.endswith(".metal")] == [f"{KERNELS}/{file}.metal"]
