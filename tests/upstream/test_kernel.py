@@ -132,6 +132,28 @@ def test_a_macro_of_another_name_is_used(tree: Path, functors: ModuleType) -> No
     assert not any("atan2: " in note for note in placement.notes)
 
 
+def test_kin_of_a_macro_that_nobody_used_yet(tree: Path, functors: ModuleType) -> None:
+    macros = """
+#define REGISTER_INTEGER_BINARY_OP_NO_BOOL(NAME) \\
+  REGISTER_BINARY_OP(NAME, long, long);          \\
+  REGISTER_BINARY_OP(NAME, int, int);            \\
+  REGISTER_BINARY_OP(NAME, short, short);        \\
+  REGISTER_BINARY_OP(NAME, uchar, uchar);        \\
+  REGISTER_BINARY_OP(NAME, char, char)
+
+#define REGISTER_INTEGER_BINARY_OP(NAME)    \\
+  REGISTER_INTEGER_BINARY_OP_NO_BOOL(NAME); \\
+  REGISTER_BINARY_OP(NAME, bool, bool)
+
+REGISTER_INTEGER_BINARY_OP(hypot);
+REGISTER_FLOAT_BINARY_OP(hypot);
+"""
+    with_text(tree, BINARY, "\nREGISTER_FLOAT_BINARY_OP(hypot);\n", macros)
+    _, text = place(tree, functors, "gcd")
+    kin = "REGISTER_INTEGER_BINARY_OP(hypot);\nREGISTER_FLOAT_BINARY_OP(hypot);\n"
+    assert f"{kin}REGISTER_INTEGER_BINARY_OP_NO_BOOL(gcd);\nREGISTER_FLOAT_BINARY_OP(div_true);\n" in text
+
+
 def test_a_choice_between_macros_is_the_authors(tree: Path, functors: ModuleType) -> None:
     with_text(tree, BINARY, "REGISTER_FLOAT_BINARY_OP", "REGISTER_FLOATS")
     block = trees.BINARY_METAL[trees.BINARY_METAL.index("#define REGISTER_FLOAT_") :].split("\n\n")[0]

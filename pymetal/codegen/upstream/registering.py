@@ -61,7 +61,7 @@ def _place(text: str, wanted: str, name: str) -> int:
     functor = functor_extent(text, name)[1]
     calls = [c for c in calls if c.start >= functor or c.end > functor] or calls
     macros = re.findall(r"^\w+", wanted, re.MULTILINE)
-    kin = next((group for m in macros if (group := [c for c in calls if c.name == m])), calls)
+    kin = next((group for m in macros if (group := [c for c in calls if c.name == m])), _alike(calls, macros))
     if not kin:
         return max(functor, len(text.rstrip()) + 1) if text.rstrip() else 0
     last = kin[-1]
@@ -72,6 +72,18 @@ def _place(text: str, wanted: str, name: str) -> int:
     defined = [known[m].end for m in macros if m in known]
     at = max(line_end(text, last.end), functor, *(line_end(text, end) for end in defined))
     return outside_conditionals(text, at)
+
+
+def _alike(calls: list[cpp.Invocation], macros: Sequence[str]) -> list[cpp.Invocation]:
+    """The calls of the macros whose names begin most like one of `macros`; all if none begins like them."""
+    alike = [max((_common(c.name, m) for m in macros), default=0) for c in calls]
+    most = max(alike, default=0)
+    return [c for c, length in zip(calls, alike, strict=True) if most <= len("REGISTER_") or length == most]
+
+
+def _common(a: str, b: str) -> int:
+    """How many letters two names begin with alike."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def remove(text: str, name: str) -> tuple[str, int | None]:
