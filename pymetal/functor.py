@@ -30,7 +30,7 @@ from pymetal.runtime.call import Caller, check_scalar
 from pymetal.runtime.device import device_of
 
 if TYPE_CHECKING:
-    from pymetal.codegen.upstream.placement import Placement
+    from pymetal.codegen.upstream.placed import Placement
 
 Scalar = bool | int | float | complex
 
@@ -147,7 +147,7 @@ class Functor:
         Args:
             root: the folder of the checkout.
             stub: the dispatch stub to register, if it is not the one of the functor's name.
-            file: the stem of the kernel file, if it is not the usual one for the functor's arity.
+            file: the name of the `.metal` file, existing or new, if it is not the usual one for the arity and kind.
             replace: put this functor in place of an existing one of its name.
 
         Returns:

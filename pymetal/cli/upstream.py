@@ -11,10 +11,12 @@ from pathlib import Path
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
 from pymetal.codegen.upstream.checkout import Checkout
-from pymetal.codegen.upstream.checks import Report, check_tree
+from pymetal.codegen.upstream.checks import check_tree
 from pymetal.codegen.upstream.history import changed_since
+from pymetal.codegen.upstream.moved import moved
 from pymetal.codegen.upstream.numerics import Accuracy, measure
-from pymetal.codegen.upstream.placement import Placement, place
+from pymetal.codegen.upstream.placed import Placement
+from pymetal.codegen.upstream.placement import place
 from pymetal.codegen.upstream.pr_text import pr_text
 from pymetal.codegen.upstream.report import data, findings, summary
 from pymetal.errors import PyMetalError
@@ -33,7 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions.add_argument("--check", action="store_true", help="check the checkout as it is; needs no FILE.py")
     actions.add_argument("--pr-text", action="store_true", help="print the description of a pull request")
     parser.add_argument(
-        "--since", metavar="COMMIT", help="with --check: compile and lay out what changed since then; HEAD"
+        "--since",
+        metavar="COMMIT",
+        help="with --check: compile and lay out what changed since then; with --pr-text: describe it; default HEAD",
     )
 
 
@@ -88,7 +92,7 @@ def open_checkout(folder: str) -> Checkout:
 
 def conclude(args: argparse.Namespace, placement: Placement) -> int:
     """Shows or writes the edits; returns the exit code."""
-    report = placement.check(compile_metal=not args.no_compile) if placement else Report()
+    report = placement.check(compile_metal=not args.no_compile)
     refused = bool(report.findings) and not args.no_check
     written = args.apply and not refused and bool(placement.apply(force=args.force))
     if args.json:
@@ -98,7 +102,7 @@ def conclude(args: argparse.Namespace, placement: Placement) -> int:
         sys.stderr.write(summary(placement, report))
     else:
         sys.stdout.write(summary(placement, report))
-    if args.apply and refused and not args.json:
+    if args.apply and refused and placement and not args.json:
         print("nothing was written: mend what the checks found, or pass --no-check", file=sys.stderr)
     return 1 if report.findings else 0
 
@@ -125,11 +129,12 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _describe(args: argparse.Namespace, functors: list[Functor], placement: Placement) -> int:
-    report = placement.check(compile_metal=not args.no_compile) if placement else Report()
+    what = moved(placement, args.since, compile_metal=not args.no_compile)
+    report = what.report
     accuracy = [(f.name, _accuracy(f)) for f in functors]
     names = "".join(f" --only {n}" for n in args.only or ())
     command = f"pymetal bench {shlex.quote(Path(args.file).name)}{names}"
-    text = pr_text(placement, accuracy, command, [str(f) for f in report.findings])
+    text = pr_text(placement, what, accuracy, command)
     if args.json:
         print(json.dumps({"text": text, "findings": findings(report)}, indent=2))
     else:

@@ -14,7 +14,7 @@ import torch
 import trees
 
 from pymetal.cli import UsageError, migrate, upstream
-from pymetal.codegen.upstream.checkout import KERNELS, OPERATIONS, YAML
+from pymetal.codegen.upstream.checkout import COMMON_MPS, KERNELS, OPERATIONS, YAML
 from pymetal.codegen.upstream.numerics import measure, ulps
 from pymetal.errors import PyMetalError
 
@@ -68,6 +68,49 @@ def test_apply_writes_once(repository: Path, capsys: pytest.CaptureFixture[str])
     assert call(upstream, *arguments) == 0
     assert "nothing to change: the tree has everything already\n" in capsys.readouterr().out
     assert trees.snapshot(repository) == after
+
+
+def test_files_that_it_made_are_listed(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (FUNCTORS, "--only", "gcd", "--pytorch", repository, "--file", "Gcd.metal")
+    for action in ((), ("--apply",)):
+        assert call(upstream, *arguments, *action) == 0
+        out = capsys.readouterr().out
+        for path in (f"{KERNELS}/Gcd.metal", f"{OPERATIONS}/Gcd.mm"):
+            assert f"create    {path}\n" in out
+        assert f"edit      {YAML}\n" in out
+
+
+def test_a_missing_test_file_is_told(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / COMMON_MPS).unlink()
+    assert call(upstream, FUNCTORS, "--only", "gcd", "--pytorch", repository) == 0
+    assert f"note      {COMMON_MPS} is not in this checkout: look for" in capsys.readouterr().out
+
+
+def test_a_second_run_still_says_what_is_wrong(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("round", "--pytorch", repository, "--apply", "--no-check")
+    wrong = "round.out: MPS shares round_out, and round_stub has no MPS kernel"
+    assert call(migrate, *arguments) == 1
+    assert wrong in capsys.readouterr().out
+    after = trees.snapshot(repository)
+    for committed in (False, True):
+        if committed:
+            trees.commit(repository, "broken")
+        assert call(migrate, *arguments) == 1
+        out = capsys.readouterr().out
+        assert out.startswith("nothing to change: the tree has everything already, and this is wrong with it\n")
+        assert wrong in out
+        assert trees.snapshot(repository) == after
+
+
+def test_a_second_run_compiles_again(new_tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (FUNCTORS, "--only", "gcd", "--pytorch", new_tree, "--apply")
+    assert call(upstream, *arguments) == 0
+    metal = new_tree / KERNELS / "BinaryKernel.metal"
+    metal.write_text(metal.read_text() + "nonsense;\n")
+    capsys.readouterr()
+    assert call(upstream, *arguments) == 1
+    assert "BinaryKernel.metal:" in (out := capsys.readouterr().out)
+    assert "does not compile" in out
 
 
 def test_findings_stop_an_apply(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +180,56 @@ def test_the_text_of_a_pull_request(repository: Path, capsys: pytest.CaptureFixt
     assert "| float16 |" in text
     assert "`pymetal bench upstream_functors.py --only atan2`" in text
     assert '`python test/test_mps.py -k "TestConsistency and atan2"`' in text
-    assert "finds nothing" in text
+    assert "- `atan2_stub` runs `atan2_mps_kernel` on MPS\n" in text
+    assert "- the Metal kernel `atan2` is new in BinaryKernel.metal\n" in text
+    assert "compilation of BinaryKernel.metal on the host device" in text
+    assert "layout of BinaryKernel.metal, BinaryKernel.mm, BinaryOps.mm): found nothing\n" in text
+    assert "(not written yet: `--apply` writes it)" in text
+
+
+def pr_text_of(repository: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    capsys.readouterr()
+    call(upstream, FUNCTORS, "--only", "atan2", "--pytorch", repository, "--pr-text", *options)
+    out = capsys.readouterr()
+    return out.out + out.err
+
+
+def test_the_text_after_the_edits_says_the_same(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = pr_text_of(repository, capsys)
+    assert call(upstream, FUNCTORS, "--only", "atan2", "--pytorch", repository, "--apply") == 0
+    after = pr_text_of(repository, capsys)
+    moved = "- (not written yet: `--apply` writes it)\n"
+    assert moved in before
+    # A step may be told at the line that it has after the edits.
+    assert after.split("## Left to do")[0] == before.replace(moved, "").split("## Left to do")[0]
+    trees.commit(repository, "atan2")
+    text = pr_text_of(repository, capsys)
+    assert "- nothing differs from HEAD; pass --since COMMIT to describe what is committed\n" in text
+    assert "- no checks ran: nothing differs from HEAD\n" in text
+    assert "found nothing" not in text
+    assert pr_text_of(repository, capsys, "--since", "HEAD~1") == after.replace("HEAD", "HEAD~1")
+    assert "git diff failed" in pr_text_of(repository, capsys, "--since", "nowhere")
+
+
+def test_the_text_claims_only_checks_that_ran(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = pr_text_of(repository, capsys, "--no-compile")
+    assert "compilation" not in text
+    assert "layout of" in text
+    monkeypatch.setattr("pymetal.codegen.upstream.formatting.find_clang_format", lambda: None)
+    monkeypatch.setattr("pymetal.codegen.upstream.toolchain_checks.find_clang_format", lambda: None)
+    text = pr_text_of(repository, capsys)
+    assert "layout of" not in text
+    assert "- the layout was not checked: there is no clang-format" in text
+
+
+def test_the_text_without_git(new_tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = pr_text_of(new_tree, capsys)
+    assert "against the tree on the disk, which git does not know" in before
+    assert "- `atan2.out`: MPS leaves `atan2_out_mps`" in before
+    assert call(upstream, FUNCTORS, "--only", "atan2", "--pytorch", new_tree, "--apply") == 0
+    assert "- nothing differs from the tree on the disk, which git does not know; pass" in pr_text_of(new_tree, capsys)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +269,9 @@ def test_ulps_count_neighbours() -> None:
         assert ulps(one_up, exact.double()).tolist() == [1.0] * 4
         assert ulps(exact, exact.double()).tolist() == [0.0] * 4
     special = torch.tensor([torch.nan, torch.inf, 1.0])
+    tiny = torch.tensor([2e-39, 1e-6], dtype=torch.float64)
+    assert ulps(torch.zeros(2), tiny)[0] == 0, "Metal may flush it"
+    assert ulps(torch.zeros(2), tiny)[1] > 1e6
     assert ulps(special, torch.tensor([1.0, 1.0, torch.inf], dtype=torch.float64)).tolist() == [0.0] * 3
 
 

@@ -171,6 +171,33 @@ def test_odd_lines_survive(row: str, line: str) -> None:
     assert len(removed) <= 2
 
 
+@pytest.mark.parametrize(
+    ("line", "joined"),
+    [
+        ('    "CPU, CUDA": frac_out', '    "CPU, CUDA, MPS": frac_out'),
+        ("    'CPU, CUDA' : frac_out  # both", "    'CPU, CUDA, MPS' : frac_out  # both"),
+        ('    CPU, CUDA: "frac_out"', '    CPU, CUDA, MPS: "frac_out"'),
+    ],
+)
+@pytest.mark.parametrize("own_line", ["    MPS: frac_out_mps\n", '    "MPS": frac_out_mps\n'])
+def test_quoted_keys_are_keys(line: str, joined: str, own_line: str) -> None:
+    plain = "    CPU, CUDA: frac_out   # rounds towards zero\n"
+    text = trees.YAML.replace(plain, line + "\n").replace("    MPS: frac_out_mps\n", own_line)
+    after = join(text, ["frac.out"])
+    assert joined + "\n" in after
+    assert "frac_out_mps" not in after
+    assert torchgen_check.check_edit(text, after, trees.TAGS, {"frac.out": "frac_out"}) is None
+    assert NativeFunctions(text.replace("  dispatch:\n", '  "dispatch":\n')).table() == NativeFunctions(text).table()
+
+
+def test_a_map_on_one_line_is_refused() -> None:
+    text = trees.YAML.replace(
+        "  dispatch:\n    CPU, CUDA, MPS: exp_out\n", '  dispatch: {"CPU, CUDA": exp_out}\n'
+    )  # fmt: skip
+    with pytest.raises(PyMetalError, match="its dispatch map is on one line"):
+        join(text, ["exp.out"])
+
+
 def test_comments_in_a_dispatch_map_survive() -> None:
     after = join(trees.YAML, ["frac.out", "floor_divide.out"])
     assert "    # the next line is MPSGraph's\n  tags: pointwise\n" in after

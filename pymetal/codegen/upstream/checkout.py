@@ -45,6 +45,8 @@ class Checkout:
         self.recovered: list[str] = []  # files that an interrupted run had changed
         self._edited: dict[str, str] = {}
         self._texts: dict[str, str] = {}
+        self._created: set[str] = set()  # not there before the edits, whatever is on the disk since
+        self._hidden: set[str] = set()
         self._listings: dict[str, tuple[str, ...]] = {}
 
     @classmethod
@@ -66,7 +68,7 @@ class Checkout:
 
     def exists(self, path: str) -> bool:
         """True for a file or folder of the checkout, or a file that an edit makes."""
-        return path in self._edited or (self.root / path).exists()
+        return path in self._edited or (path not in self._hidden and (self.root / path).exists())
 
     def text(self, path: str) -> str:
         """The text of a file, with the edits so far.
@@ -80,7 +82,9 @@ class Checkout:
 
     def original(self, path: str) -> str | None:
         """The text of a file without edits; None if there is no such file."""
-        return self._original(path) if (self.root / path).exists() else None
+        if path in self._created or not (self.root / path).exists():
+            return None
+        return self._original(path)
 
     def _original(self, path: str) -> str:
         if path not in self._texts:
@@ -105,13 +109,20 @@ class Checkout:
 
     def write(self, path: str, text: str) -> None:
         """Makes `text` the text of a file; nothing reaches the disk before the patch is applied."""
+        if path not in self._edited and not (self.root / path).exists():
+            self._created.add(path)
         self._edited[path] = text
+
+    def hide(self, path: str) -> None:
+        """Treats a file of the disk as if it were not there."""
+        self._edited.pop(path, None)
+        self._hidden.add(path)
 
     def files(self, folder: str, *suffixes: str) -> list[str]:
         """The files below `folder` whose names end in one of `suffixes`, in order; links are not followed."""
         inside = "" if folder == "." else f"{folder}/"
         found = {p for p in self._edited if p.startswith(inside) and p.endswith(suffixes)}
-        found.update(p for p in self._walk(folder) if p.endswith(suffixes))
+        found.update(p for p in self._walk(folder) if p.endswith(suffixes) and p not in self._hidden)
         return sorted(found)
 
     def _walk(self, folder: str) -> tuple[str, ...]:

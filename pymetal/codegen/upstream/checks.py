@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pymetal.codegen.upstream import cpp
@@ -26,6 +26,7 @@ class Finding:
     path: str
     line: int
     message: str
+    tool: bool = field(default=False, compare=False)  # the compiler's or clang-format's
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.message}"
@@ -37,6 +38,7 @@ class Report:
 
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    ran: list[str] = field(default_factory=list)  # the checks that ran, for people
 
 
 def check_tree(checkout: Checkout, changed: Mapping[str, str | None], *, compile_metal: bool = True) -> Report:
@@ -56,21 +58,44 @@ def check_tree(checkout: Checkout, changed: Mapping[str, str | None], *, compile
     report.findings += check_rows(checkout, file, kernels)
     report.findings += check_duplicates(checkout, registered)
     report.findings += [Finding(*f) for f in check_host_calls(checkout, registered)]
+    report.ran.append("rows, stubs, registrations and kernel names of the whole tree")
     if compile_metal:
-        problems, notes = check_compiles(checkout, changed)
-        report.findings += [Finding(*p) for p in problems]
-        report.notes += notes
+        add_compiled(report, checkout, changed)
     problems, notes = check_format(checkout, changed)
-    report.findings += [Finding(*p) for p in problems]
+    if changed and not notes:
+        report.ran.append(f"layout of {_names(changed)}")
+    report.findings += [Finding(*p, tool=True) for p in problems]
     report.notes += notes
     report.findings = sorted(set(report.findings), key=lambda f: (f.path, f.line, f.message))
     return report
 
 
+def add_compiled(report: Report, checkout: Checkout, changed: Mapping[str, str | None]) -> None:
+    """Adds to a report what the compiler says of the Metal files among `changed`."""
+    problems, notes = check_compiles(checkout, changed)
+    done = [path for path in changed if path.endswith(".metal") and not any(path in note for note in notes)]
+    if done:
+        report.ran.append(f"compilation of {_names(done)} on the host device")
+    report.findings += [Finding(*p, tool=True) for p in problems]
+    report.notes += notes
+
+
 def news(before: Report, after: Report) -> Report:
     """What `after` has found that `before` had not, whatever the lines."""
     old = {(f.path, f.message) for f in before.findings}
-    return Report([f for f in after.findings if (f.path, f.message) not in old], after.notes)
+    return Report([f for f in after.findings if (f.path, f.message) not in old], after.notes, after.ran)
+
+
+def _names(paths: Iterable[str]) -> str:
+    return ", ".join(path.rsplit("/", 1)[1] for path in paths)
+
+
+def about(report: Report, rows: Collection[str], names: Collection[str]) -> Report:
+    """What a report says of these rows, their kernels, and stubs or functors of these names; and what tools said."""
+    ops = {row.split(".")[0].rstrip("_") for row in rows}
+    words = [*map(re.escape, {*rows, *names}), *(rf"{re.escape(op)}_(?:\w+_)?mps\w*" for op in ops)]
+    found = re.compile(rf"(?<![\w.])(?:{'|'.join(words)})(?![\w.])") if words else re.compile(r"(?!)")
+    return Report([f for f in report.findings if f.tool or found.search(f.message)], report.notes, report.ran)
 
 
 def check_defined(checkout: Checkout, file: NativeFunctions) -> Iterator[Finding]:

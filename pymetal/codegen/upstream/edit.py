@@ -51,6 +51,11 @@ class Patch:
         """The files that change."""
         return tuple(e.path for e in self.edits)
 
+    @property
+    def created(self) -> tuple[str, ...]:
+        """The files that it makes."""
+        return tuple(e.path for e in self.edits if e.old is None)
+
     def diff(self) -> str:
         """The unified diff of all files, as `git apply` takes it."""
         return "".join(edit.diff() for edit in self.edits)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from pymetal.codegen.upstream.checkout import KERNELS, OPERATIONS, Checkout
+from pymetal.codegen.upstream.checkout import KERNELS, NATIVE, OPERATIONS, Checkout
 from pymetal.errors import PyMetalError
 
 
@@ -26,6 +26,25 @@ def changed_since(checkout: Checkout, commit: str) -> dict[str, str | None]:
             there = path in known and _git(root, "ls-tree", "--name-only", commit, "--", path)
             found[path] = _git(root, "show", f"{commit}:./{path}") if there else None
     return found
+
+
+def at_commit(checkout: Checkout, commit: str) -> Checkout:
+    """The checkout as it was at a commit: its files then, and none that came later.
+
+    Raises:
+        PyMetalError: git is missing, the folder is no repository, or there is no such commit.
+    """
+    root = checkout.root
+    then = Checkout(root)
+    named = _git(root, "diff", "--name-only", "--relative", "--no-renames", "-z", commit, "--")
+    new = _git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", NATIVE, "torch/testing")
+    known = {p for p in named.split("\0") if p}
+    for path in sorted(known | {p for p in new.split("\0") if p}):
+        if path in known and _git(root, "ls-tree", "--name-only", commit, "--", path):
+            then.write(path, _git(root, "show", f"{commit}:./{path}"))
+        else:
+            then.hide(path)
+    return then
 
 
 def _git(root: Path, *arguments: str) -> str:

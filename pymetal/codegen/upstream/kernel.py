@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 
 from pymetal.codegen.library import Entry, headers
-from pymetal.codegen.registrations import HELPERS, Registration, lines, registrations
+from pymetal.codegen.registrations import Registration, lines, registrations
 from pymetal.codegen.upstream import cpp
 from pymetal.codegen.upstream.checkout import INDEXING, KERNELS, Checkout, line_of, with_endings_of
-from pymetal.codegen.upstream.pieces import DEFINED, functor_extent, line_end, outside_conditionals, place_pieces
-from pymetal.codegen.upstream.registered import FORMS, expand_helper, library_macros
+from pymetal.codegen.upstream.local_macros import Line, worded
+from pymetal.codegen.upstream.pieces import DEFINED, place_pieces
+from pymetal.codegen.upstream.registered import library_macros
 from pymetal.codegen.upstream.registered import registrations as registered
+from pymetal.codegen.upstream.registering import insert, remove
 from pymetal.errors import PyMetalError
 
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"][^\n]*\n?", re.MULTILINE)
-_DIRECTIVES = re.compile(r"^[ \t]*#[ \t]*(?:if|else|endif)[^\n]*", re.MULTILINE)
 
 
-def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool = False) -> None:
+def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool = False) -> list[str]:
     """Edits the file `path` so that it has the functor and its registrations; a missing file is made.
+
+    Returns:
+        Notes for the author.
 
     Raises:
         PyMetalError: the tree has another functor of that name, or the checkout's headers lack a macro that the
@@ -34,15 +38,16 @@ def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool 
         )
     if not checkout.exists(path):
         checkout.write(path, _new_file(checkout, entry))
-        return
+        return []
     before = checkout.text(path)
     text = before.replace("\r\n", "\n")
-    wanted = registration_text(checkout, entry, text)
+    wanted, notes = registration_lines(checkout, entry, text)
+    written = "\n".join(line.text for line in wanted)
     text = place_pieces(text, path, entry, replace=replace)
     present = {(r.arity, r.input, r.alpha, r.output, r.castout) for r in registered(path, text) if r.name == name}
     needed = {
         (r.arity, r.input, r.alpha, r.output, r.castout)
-        for r in registered(path, text + "\n" + wanted)
+        for r in registered(path, text + "\n" + written)
         if r.name == name and r.line > text.count("\n") + 1
     }
     if present != needed:
@@ -52,10 +57,12 @@ def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool 
                 f"{path}:{line}: {name} is registered for other dtypes",
                 hint="Pass --replace to put the new registrations in their place.",
             )
-        text = _insert_registrations(_without_registrations(text, name), wanted, name)
+        text, at = remove(text, name)
+        text = insert(text, wanted, name, at)
     for header in sorted(headers(entry.checked) | {INDEXING}):
         text = _with_include(text, header)
     checkout.write(path, with_endings_of(before, text))
+    return notes if present != needed else []
 
 
 def check_macros(checkout: Checkout, entry: Entry) -> None:
@@ -86,23 +93,17 @@ def find_functor(checkout: Checkout, name: str) -> tuple[str, int] | None:
     return None
 
 
-def registration_text(checkout: Checkout, entry: Entry, text: str) -> str:
-    """The registrations in terms of the helper macros that `text` defines with the meaning that pymetal gives them."""
+def registration_lines(checkout: Checkout, entry: Entry, text: str) -> tuple[list[Line], list[str]]:
+    """The registrations as lines in the words of `text`, and notes about macros between which it gives no choice."""
     calls = _calls(entry)
     if entry.arity.castout is not None and entry.arity.castout.name not in library_macros(checkout):
         calls = [c for c in calls if c.macro is not entry.arity.castout]
-    usable = {h.name for h in HELPERS if expand_helper(text, h.name) == set(h.calls)}
+    # In the order of upstream's helper macros, whether or not the file has them.
     compact, used = lines(calls, entry.arity)
-    name = entry.checked.name
-    written: list[str] = []
-    by_helper = {f"{h.name}({name});": h for h in used}
-    for line in compact:
-        helper = by_helper.get(line)
-        if helper is None or helper.name in usable:
-            written.append(line)
-        else:
-            written += [f"{macro}({name}, {', '.join(types)});" for macro, types in helper.calls]
-    return "".join(f"{line}\n" for line in written)
+    by_text = {c.text: (c.macro.name, c.arguments) for c in calls}
+    by_helper = {f"{h.name}({entry.checked.name});": h.calls for h in used}
+    ordered = [call for line in compact for call in by_helper.get(line) or (by_text[line],)]
+    return worded(ordered, entry.checked.name, text)
 
 
 def _calls(entry: Entry) -> list[Registration]:
@@ -111,46 +112,9 @@ def _calls(entry: Entry) -> list[Registration]:
 
 def _new_file(checkout: Checkout, entry: Entry) -> str:
     includes = "".join(f"#include <{h}>\n" for h in sorted({INDEXING, *headers(entry.checked)}))
+    registered_as = "".join(f"{line.text}\n" for line in registration_lines(checkout, entry, "")[0])
     opening = f"{includes}#include <metal_stdlib>\nusing namespace metal;\n"
-    return f"{opening}\n{entry.text.source}\n{registration_text(checkout, entry, '')}"
-
-
-# --- registrations ---------------------------------------------------------------------------------------------------
-
-
-def _insert_registrations(text: str, wanted: str, name: str) -> str:
-    """Puts the registrations beside their kin: after the last use of the same macro and what belongs to it."""
-    known = cpp.macros(text)
-    calls = [c for c in cpp.invocations(text) if c.arguments and _registers(c.name, known)]
-    functor = functor_extent(text, name)[1]
-    calls = [c for c in calls if c.start >= functor or c.end > functor] or calls
-    macros = re.findall(r"^\w+", wanted, re.MULTILINE)
-    kin = next((group for m in macros if (group := [c for c in calls if c.name == m])), calls)
-    if not kin:
-        return f"{text.rstrip()}\n\n{wanted}"
-    last = kin[-1]
-    for call in calls:  # the other registrations of the same functor, directly below
-        below = call.start >= last.end and not _DIRECTIVES.sub("", text[last.end : call.start]).strip()
-        if below and call.arguments[0] == last.arguments[0]:
-            last = call
-    at = max(line_end(text, last.end), functor)
-    at = outside_conditionals(text, at)
-    gap = "\n" if at == functor else ""
-    before = text[:at] if text[:at].endswith("\n") else text[:at] + "\n"
-    return f"{before}{gap}{wanted}{text[at:]}"
-
-
-def _registers(name: str, known: dict[str, cpp.Macro]) -> bool:
-    return name in FORMS or (name.startswith("REGISTER_") and name in known)
-
-
-def _without_registrations(text: str, name: str) -> str:
-    """`text` without the calls that register `name`; a macro call of another kind stays."""
-    known = cpp.macros(text)
-    calls = [c for c in cpp.invocations(text) if c.arguments[:1] == [name] and _registers(c.name, known)]
-    for call in reversed(calls):
-        text = text[: call.start] + text[line_end(text, call.end) :]
-    return text
+    return f"{opening}\n{entry.text.source}\n{registered_as}"
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------

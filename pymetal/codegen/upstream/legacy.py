@@ -50,6 +50,7 @@ def remove(checkout: Checkout, kernels: Iterable[str]) -> list[Removal]:
                 continue
             orphans += [f"{path}:{line_of(cut, at)}: {name}" for name, at in _orphans(text, cut)]
             cut = _without_includes(cut, kernel, before)
+            cut = _without_unused(text.replace("\r\n", "\n"), cut)
             checkout.write(path, with_endings_of(text, cut))
             removed += [f"{path}:{line}" for line in lines]
         done.append(Removal(kernel, tuple(removed), (), tuple(orphans)))
@@ -75,7 +76,7 @@ def called_kernels(checkout: Checkout, kernel: str) -> list[str]:
     for path in checkout.files(OPERATIONS, ".mm"):
         text = checkout.text(path)
         if kernel in text:
-            for start, end in _definitions(text, kernel):
+            for start, end in definitions(text, kernel):
                 names += re.findall(r'\bexec_\w+_kernel(?:_with_params)?\([^;"]*"(\w+)"', text[start:end])
     return names
 
@@ -99,7 +100,7 @@ def find_uses(checkout: Checkout, kernel: str, going: Iterable[str]) -> list[str
         if kernel not in text:
             continue
         plain = cpp.masked(text)
-        spans = [span for name in {kernel, *going} if name in text for span in _definitions(text, name)]
+        spans = [span for name in {kernel, *going} if name in text for span in definitions(text, name)]
         for match in word.finditer(plain):
             inside = any(start <= match.start() < end for start, end in spans)
             if not inside and not _declares(plain, match.start()):
@@ -107,7 +108,7 @@ def find_uses(checkout: Checkout, kernel: str, going: Iterable[str]) -> list[str
     return found
 
 
-def _definitions(text: str, kernel: str) -> list[tuple[int, int]]:
+def definitions(text: str, kernel: str) -> list[tuple[int, int]]:
     """Where the kernel is defined: functions, `TORCH_IMPL_FUNC`s, and macro calls that stand for either."""
     found = [(f.start, f.end) for f in cpp.functions(text) if f.name == kernel]
     known = cpp.macros(text)
@@ -132,7 +133,7 @@ def _declares(plain: str, position: int) -> bool:
 
 def _without_definition(text: str, kernel: str) -> tuple[str, list[int]]:
     """`text` without the definitions, the comments directly above them and one of the blank lines around."""
-    spans = _definitions(text, kernel)
+    spans = definitions(text, kernel)
     lines = [line_of(text, start) for start, _ in spans]
     for start, end in reversed(spans):
         while True:
@@ -152,8 +153,7 @@ def _without_definition(text: str, kernel: str) -> tuple[str, list[int]]:
 def _without_includes(text: str, kernel: str, rows: NativeFunctions) -> str:
     """`text` without `ATen/ops/OP_native.h` of the kernel's operator, unless other kernels of it are here."""
     owners = {row.name.split(".")[0] for row in rows.rows.values() if any(x.kernel == kernel for x in row.dispatch)}
-    plain = cpp.masked(text)
-    words = set(re.findall(r"\w+", re.sub(r"^#include[^\n]*", "", plain, flags=re.MULTILINE)))
+    words = _words(text)
     for match in reversed(list(_INCLUDE.finditer(text))):
         op = match[1]
         if match[2] is None or not owners & {op, f"{op}_"}:
@@ -162,6 +162,22 @@ def _without_includes(text: str, kernel: str, rows: NativeFunctions) -> str:
         if not words & declared:
             text = text[: match.start()] + text[match.end() :]
     return text
+
+
+def _without_unused(before: str, after: str) -> str:
+    """`after` without the includes of operators that only the removed code called: `at::op`, `at::mps::op_outf`."""
+    used, left = _words(before), _words(after)
+    for match in reversed(list(_INCLUDE.finditer(after))):
+        op = re.sub(r"_(?:mps|cpu|cuda)_dispatch$", "", match[1])
+        forms = {op, f"{op}_", f"{op}_out", f"{op}_outf"}
+        if match[2] is None and forms & used and not forms & left:
+            after = after[: match.start()] + after[match.end() :]
+    return after
+
+
+def _words(text: str) -> set[str]:
+    """The names in a file's code, those in its includes left out."""
+    return set(re.findall(r"\w+", re.sub(r"^#include[^\n]*", "", cpp.masked(text), flags=re.MULTILINE)))
 
 
 def _declared_by(row: Row) -> list[str]:

@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from pymetal.codegen.upstream.checkout import newline_of
 from pymetal.errors import PyMetalError, nearest
 
-_FUNC = re.compile(r"- func: *['\"]?(?P<name>\w+(?:\.\w+)?)\(")
-_KEY = re.compile(r"  (?P<key>\w+)\s*:\s*(?P<value>.*?)\s*$")
-_DISPATCH = re.compile(r"\s+(?P<keys>\w+(?:\s*,\s*\w+)*)\s*:\s*(?P<kernel>[\w:]+)\s*(?:#.*)?$")
+_FUNC = re.compile(r"- ['\"]?func['\"]?: *['\"]?(?P<name>\w+(?:\.\w+)?)\(")
+_KEY = re.compile(r"  (?P<q>['\"]?)(?P<key>\w+)(?P=q)\s*:\s*(?P<value>.*?)\s*$")
+_DISPATCH = re.compile(
+    r"\s+(?P<q>['\"]?)(?P<keys>\w+(?:\s*,\s*\w+)*)\s*(?P=q)\s*:"
+    r"\s*(?P<r>['\"]?)(?P<kernel>[\w:]+)(?P=r)\s*(?:#.*)?$"
+)
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,9 @@ def _why_not(row: Row) -> str:
     delegate = row.keys.get("structured_delegate")
     if delegate:
         return f": it delegates to {delegate}, which is the row to migrate"
+    flow = row.keys.get("dispatch", "")
+    if not row.dispatch and flow.startswith("{"):
+        return f": its dispatch map is on one line, {flow}: write one key on a line first"
     if "ufunc_inner_loop" in row.keys:
         return ": its CPU and CUDA kernels come from ufunc code generation, so there is no stub"
     if row.dispatch:

@@ -1,26 +1,24 @@
-"""What a placed operator still needs from its author: inductor's list of functions, the shims of AOT inductor."""
+"""What a placed operator still needs from its author: the shims of AOT inductor, entries for missing derivatives."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pymetal.arity import Arity
 from pymetal.codegen.upstream.checkout import (
     COMMON_MPS,
     DERIVATIVES,
     FALLBACK_OPS,
-    INDUCTOR_MPS,
-    METAL_HEADERS,
     SHIMS,
+    YAML,
     Checkout,
     line_of,
 )
-from pymetal.errors import PyMetalError
+from pymetal.codegen.upstream.native_functions import NativeFunctions, Row
 
 _FALLBACK = re.compile(r'^[ \t]*"aten\.(\w+)\.(\w+)"[ \t]*:', re.MULTILINE)
+_SHIM = re.compile(r"AOTI_TORCH_EXPORT\b[^;]*\baoti_torch_mps_(\w+)\(")
 _UPDATE = "python torchgen/gen.py --update-aoti-c-shim"
 
 
@@ -34,48 +32,72 @@ class Step:
     add: str | None = None  # the line to add there
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}" + (f"\n    {self.add}" if self.add else "")
+        added = "".join(f"\n    {line}" for line in self.add.split("\n")) if self.add else ""
+        return f"{self.path}:{self.line}: {self.message}{added}"
 
 
-def aoti_steps(checkout: Checkout, ops: Collection[str]) -> list[Step]:
-    """The shims that `c_shim_mps.h` lacks for operators that AOT inductor falls back to."""
+def aoti_steps(checkout: Checkout, gained: Collection[str]) -> list[Step]:
+    """The shims that `c_shim_mps.h` lacks for rows that gained MPS and to which AOT inductor falls back."""
     if not checkout.exists(FALLBACK_OPS):
         return []
     text = checkout.text(FALLBACK_OPS)
+    file = NativeFunctions(checkout.text(YAML))
     shim = f"{SHIMS}/c_shim_mps.h"
     there = checkout.text(shim) if checkout.exists(shim) else ""
     steps = []
     for match in _FALLBACK.finditer(text):
-        if match[1] not in ops:
+        row = file.rows.get(match[1] if match[2] == "default" else f"{match[1]}.{match[2]}")
+        if row is None or not {row.name, row.keys.get("structured_delegate")} & set(gained):
             continue
-        function = match[1] if match[2] == "default" else f"{match[1]}_{match[2]}"
+        function = row.name.replace(".", "_")
         if re.search(rf"\baoti_torch_mps_{function}\(", there):
             continue
-        declaration = _declaration(checkout, function)
-        if declaration is None or not there:
-            message = f"aten.{match[1]}.{match[2]} is an AOTI fallback, so c_shim_mps.h gains it: run `{_UPDATE}`"
-            steps.append(Step(FALLBACK_OPS, line_of(text, match.start()), message))
+        declaration = _declaration(checkout, function) or _generated(file, row)
+        place = (shim, _shim_line(there, function)) if there else (FALLBACK_OPS, line_of(text, match.start(1)))
+        name = f"aten.{match[1]}.{match[2]}"
+        if declaration is None:
+            message = f"AOT inductor falls back to {name}: run `{_UPDATE}`, which adds it to {shim}"
         else:
-            message = f"AOT inductor falls back to aten.{match[1]}.{match[2]}: `{_UPDATE}` adds"
-            steps.append(Step(shim, _shim_line(there, declaration), message, declaration))
+            message = f"AOT inductor falls back to {name}: `{_UPDATE}` adds to {shim}"
+        steps.append(Step(*place, message, declaration))
     return steps
 
 
 def _declaration(checkout: Checkout, function: str) -> str | None:
-    """The shim's declaration for MPS, as the CPU's one has it."""
-    path = f"{SHIMS}/c_shim_cpu.h"
-    if not checkout.exists(path):
+    """The shim's declaration for MPS, as another device's has it."""
+    for device in ("cpu", "cuda"):
+        path = f"{SHIMS}/c_shim_{device}.h"
+        if checkout.exists(path):
+            name = f"aoti_torch_{device}_{function}"
+            match = re.search(rf"^AOTI_TORCH_EXPORT[^;]*\b{name}\([^;]*;", checkout.text(path), re.MULTILINE)
+            if match is not None:
+                return match.group().replace(name, f"aoti_torch_mps_{function}")
+    return None
+
+
+def _generated(file: NativeFunctions, row: Row) -> str | None:
+    """The declaration as torchgen writes it; None if the installed torchgen cannot."""
+    try:
+        from torchgen.gen_aoti_c_shim import gen_declaration_and_definition  # type: ignore[import-untyped]
+        from torchgen.model import FunctionSchema  # type: ignore[import-untyped]
+
+        schema = FunctionSchema.parse(file.lines[row.number].split("func:", 1)[1].strip().strip("'\""))
+        return str(gen_declaration_and_definition(schema, "mps", "", {})[0]).strip()
+    except Exception:  # torchgen raises assertions and more
         return None
-    match = re.search(rf"^AOTI_TORCH_EXPORT[^;]*\baoti_torch_cpu_{function}\([^;]*;", checkout.text(path), re.MULTILINE)
-    return None if match is None else match.group().replace(f"aoti_torch_cpu_{function}", f"aoti_torch_mps_{function}")
 
 
-def _shim_line(text: str, declaration: str) -> int:
-    """The line before which a declaration belongs: they are sorted."""
-    for match in re.finditer(r"^AOTI_TORCH_EXPORT[^;]*;", text, re.MULTILINE):
-        if match.group() > declaration:
-            return line_of(text, match.start())
-    return text.count("\n") + 1
+def _shim_line(text: str, function: str) -> int:
+    """The line before which a declaration belongs: they are sorted by name, some in an `#if` of their own."""
+    lines = text.split("\n")
+    last = 0
+    for number, line in enumerate(lines, 1):
+        match = _SHIM.match(line)
+        if match is not None and match[1] > function:
+            return number - 1 if lines[number - 2].startswith("#if") else number
+        if match is not None:
+            last = number
+    return last + (2 if lines[last : last + 1] and lines[last].startswith("#endif") else 1)
 
 
 def gradient_steps(checkout: Checkout, infos: Collection[tuple[str, str]]) -> list[Step]:
@@ -91,59 +113,3 @@ def gradient_steps(checkout: Checkout, infos: Collection[tuple[str, str]]) -> li
             message = f"{op} has no derivative for some input; if its gradient test fails, add to XFAILLIST_GRAD"
             steps.append(Step(COMMON_MPS, line_of(tests, grad.start()), message, f'"{key}": None,'))
     return steps
-
-
-def inductor_steps(checkout: Checkout, ops: Collection[str], arity: Arity) -> list[Step]:
-    """What inductor's MPS back end lacks for operators that it could compile itself."""
-    if not checkout.exists(INDUCTOR_MPS):
-        return []
-    text = checkout.text(INDUCTOR_MPS)
-    try:
-        tree = ast.parse(text)
-    except SyntaxError as error:
-        raise PyMetalError(f"{INDUCTOR_MPS}:{error.lineno}: Python cannot read this file: {error.msg}") from error
-    overrides = next((n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == "MetalOverrides"), None)
-    if overrides is None:
-        return []
-    known = {n.name for n in ast.walk(overrides) if isinstance(n, ast.FunctionDef)}
-    known |= {n.attr for n in ast.walk(overrides) if isinstance(n, ast.Attribute)}
-    known |= {str(n.value) for n in ast.walk(overrides) if isinstance(n, ast.Constant)}
-    lists = _special_lists(overrides)
-    steps = []
-    for op in ops:
-        short = op.removeprefix("special_")
-        if op.endswith("_backward") or short in known or op in known:
-            continue
-        function = _c10_function(checkout, short)
-        place = lists.get((arity.name, function == f"{short}_forward"))
-        if function is not None and place is not None:
-            message = f"inductor has no {short}; c10::metal::{function} computes it. Add to this list:"
-            steps.append(Step(INDUCTOR_MPS, place, message, f'"{short}",'))
-        elif op.startswith("special_"):
-            message = f"inductor has no {short}, and {METAL_HEADERS} no function of that name: torch.compile falls back"
-            steps.append(Step(INDUCTOR_MPS, overrides.lineno, message))
-    return steps
-
-
-def _special_lists(overrides: ast.ClassDef) -> dict[tuple[str, bool], int]:
-    """The last line of each list of names in `_initialize_special_ops`: by arity and `_forward` suffix."""
-    found = {}
-    for node in ast.walk(overrides):
-        if not (isinstance(node, ast.For) and isinstance(node.iter, ast.List) and node.iter.elts):
-            continue
-        body = ast.dump(ast.Module(node.body, []))
-        for arity in ("unary", "binary"):
-            if f"_special_{arity}" in body:
-                last = node.iter.elts[-1]
-                found[arity, "_forward" in body] = last.end_lineno or last.lineno
-    return found
-
-
-def _c10_function(checkout: Checkout, name: str) -> str | None:
-    """The c10::metal function of an operator."""
-    for path in checkout.files(METAL_HEADERS, ".h"):
-        text = checkout.text(path)
-        for candidate in (f"{name}_forward", name):
-            if re.search(rf"\b(?:inline|constexpr)?\s*[\w:<>]+ {candidate}\(", text):
-                return candidate
-    return None

@@ -51,12 +51,13 @@ def measure(
 
 
 def ulps(result: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """The distance of `result` from `exact` in units of the last place of its dtype; 0 where either is not finite."""
+    """The distance of `result` from `exact` in units of its last place; 0 where that is not finite or subnormal."""
     info = torch.finfo(result.dtype)
     exponent = torch.frexp(exact.abs().clamp(min=info.tiny)).exponent - 1
     spacing = torch.ldexp(torch.full_like(exact, info.eps), exponent)
     distance = (result.double() - exact).abs() / spacing
-    counted = result.isfinite() & exact.isfinite() & (exact.abs() <= info.max)
+    size = exact.abs()
+    counted = result.isfinite() & exact.isfinite() & (size <= info.max) & ((size >= info.tiny) | (size == 0))
     return torch.where(counted, distance, torch.zeros_like(distance))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from pymetal.codegen.library import Entry
-from pymetal.codegen.upstream.placement import Placement, place
+from pymetal.codegen.upstream.placed import Placement
+from pymetal.codegen.upstream.placement import place
 
 
 def patch_for(

@@ -8,6 +8,7 @@ from pymetal.codegen.library import Entry
 from pymetal.codegen.upstream import cpp
 from pymetal.codegen.upstream.checkout import line_of
 from pymetal.codegen.upstream.formatting import same_text
+from pymetal.codegen.upstream.local_macros import registers
 from pymetal.errors import PyMetalError
 
 DEFINED = re.compile(r"DEFINE_\w*FUNCTOR")
@@ -108,7 +109,10 @@ def _with_comment(text: str, start: int) -> int:
 
 
 def _insert(text: str, source: str) -> str:
-    """Puts `source` after the last functor, or after the file's opening lines where there is none."""
+    """Puts `source` after the last functor, or after the file's opening lines where there is none.
+
+    In a file where each functor stands above its registrations, that is after the registrations of the last one.
+    """
     plain = cpp.masked(text)
     ends = [
         line_end(text, cpp.closing(plain, plain.index("{", m.end())) + 1)
@@ -117,6 +121,10 @@ def _insert(text: str, source: str) -> str:
     ]
     ends += [line_end(text, call.end) for call in cpp.invocations(text, DEFINED)]
     openings = [m.end() for m in _OPENING.finditer(plain)]
+    known = cpp.macros(text)
+    calls = [c for c in cpp.invocations(text) if c.arguments and registers(c.name, known)]
+    if ends and calls and calls[0].start < max(ends):
+        ends += [line_end(text, c.end) for c in calls]
     at = outside_conditionals(text, max(ends or openings, default=0))
     before = text[:at] if text[:at].endswith("\n") or not at else text[:at] + "\n"
     gap = "\n" if before else ""

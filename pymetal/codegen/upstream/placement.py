@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pymetal.codegen.library import Entry
-from pymetal.codegen.upstream import checks, host_stub, kernel, legacy, next_steps, test_lists, torchgen_check
-from pymetal.codegen.upstream.checkout import KERNELS, NATIVE, OPERATIONS, TAGS, YAML, Checkout
-from pymetal.codegen.upstream.edit import Patch
+from pymetal.codegen.upstream import host_stub, kernel, legacy, next_steps, test_lists, torchgen_check
+from pymetal.codegen.upstream.checkout import COMMON_MPS, KERNELS, NATIVE, OPERATIONS, TAGS, YAML, Checkout
 from pymetal.codegen.upstream.formatting import format_edits
 from pymetal.codegen.upstream.host_function import function_text
+from pymetal.codegen.upstream.inductor import inductor_steps
 from pymetal.codegen.upstream.native_functions import NativeFunctions, changed_rows, join, own
+from pymetal.codegen.upstream.placed import Placement
 from pymetal.codegen.upstream.registered import Registered, tree_registrations
 from pymetal.codegen.upstream.rows import Kernels, read_kernels, rows_of_stub, select
 from pymetal.codegen.upstream.stubs import Stub, all_stubs, find_stub, stub_of_functor
-from pymetal.dtypes import BY_METAL, WORDS
+from pymetal.dtypes import BY_METAL, WORDS, DType
 from pymetal.errors import PyMetalError
 
 # Where upstream keeps the functors of a stub's header, whatever their arity.
@@ -27,56 +27,6 @@ _FILES = {
     "PointwiseOps.h": "PointwiseOps",
     "TensorCompare.h": "TensorCompare",
 }
-
-
-@dataclass
-class Placement:
-    """The edits of one run, and what they do. Shown with `diff`, judged with `check`, written with `apply`."""
-
-    checkout: Checkout
-    functors: list[str] = field(default_factory=list)
-    stubs: list[str] = field(default_factory=list)
-    rows: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)  # MPS kernel before and after
-    legacy: list[legacy.Removal] = field(default_factory=list)
-    tests: list[test_lists.Removed] = field(default_factory=list)
-    complex: list[test_lists.Added] = field(default_factory=list)
-    steps: list[next_steps.Step] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def patch(self) -> Patch:
-        """The edits as a patch."""
-        return self.checkout.patch()
-
-    def __bool__(self) -> bool:
-        return bool(self.patch)
-
-    def diff(self) -> str:
-        """The unified diff of all files, as `git apply` takes it; empty if the tree has everything already."""
-        return self.patch.diff()
-
-    def check(self, *, compile_metal: bool = True) -> checks.Report:
-        """What is wrong in the tree with the edits that was not wrong without them."""
-        changed = {path: self.checkout.original(path) for path in self.checkout.changed}
-        before = checks.check_tree(Checkout(self.checkout.root), {}, compile_metal=False)
-        after = checks.check_tree(self.checkout, changed, compile_metal=compile_metal)
-        gone = [removal.kernel for removal in self.legacy if removal.removed]
-        named = legacy.mentions(self.checkout, gone) if gone else []
-        after.findings += [
-            checks.Finding(p, n, f"{k} is named here, and this migration removes it") for p, n, k in named
-        ]
-        return checks.news(before, after)
-
-    def apply(self, *, force: bool = False) -> tuple[str, ...]:
-        """Writes all files or none, and returns their paths; none if the tree has everything already.
-
-        Args:
-            force: also write on top of uncommitted changes.
-
-        Raises:
-            PyMetalError: see `Patch.apply`.
-        """
-        return self.patch.apply(force=force)
 
 
 def place(
@@ -101,36 +51,39 @@ def place(
     for entry, target in chosen:
         function_text(checkout, entry, target)  # refuses scalars that do not fit before anything else is looked at
         path = kernel_file(checkout, entry, target, file)
-        kernel.place_functor(checkout, entry, path, replace=replace)
+        placement.notes += kernel.place_functor(checkout, entry, path, replace=replace)
         host = f"{OPERATIONS}/{Path(path).stem}.mm"
         host_stub.place_stub(checkout, entry, target, host, replace=replace)
         placement.functors.append(entry.checked.name)
         placement.stubs.append(target.name)
     ready = {d.stub for d in host_stub.dispatches(checkout)}
     names: list[str] = []
+    dtypes: dict[str, set[str]] = {}  # by operator: a row may go through the stubs of two functors
     for entry, target in chosen:
         moved = _rows_to_move(checkout, kernels, target.name, ready, placement)
         ops = _operators(checkout, moved) or {entry.checked.name}
-        placement.steps += next_steps.inductor_steps(checkout, sorted(ops), entry.arity)
+        placement.steps += inductor_steps(checkout, sorted(ops), entry.arity)
         names += moved
-    dtypes = {d.torch for entry, _ in chosen for d in entry.checked.domain}
-    _move(placement, names, {str(d).removeprefix("torch.") for d in dtypes})
+        for op in ops:
+            dtypes.setdefault(op, set()).update(_torch_name(d) for d in entry.checked.domain)
+    _move(placement, names, dtypes)
     if placement.legacy:
-        placement.notes += [note for entry, _ in chosen if (note := _unserved(entry)) is not None]
+        replaced = {n for n, (old, _) in placement.rows.items() if old is not None}
+        for op in sorted(_operators(checkout, replaced)):
+            placement.notes += _unserved(op, dtypes[op])
     _finish(placement)
     return placement
 
 
-def _unserved(entry: Entry) -> str | None:
+def _unserved(op: str, dtypes: set[str]) -> list[str]:
     """The dtypes that a kernel of MPS's own may have served, and the functor in its place does not."""
-    usual = [d for word in WORDS.values() for d in word]
-    missing = [str(d) for d in usual if d not in entry.checked.domain]
+    missing = [str(d) for word in WORDS.values() for d in word if _torch_name(d) not in dtypes]
     if not missing:
-        return None
-    return (
-        f"{entry.checked.name} replaces a kernel of MPS's own and is not registered for {', '.join(missing)}: register "
+        return []
+    return [
+        f"{op} replaces a kernel of MPS's own and is not registered for {', '.join(missing)}: register "
         "them, unless torch never took them on MPS"
-    )
+    ]
 
 
 def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: str | None = None) -> Placement:
@@ -152,14 +105,19 @@ def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: s
     kernels = read_kernels(checkout, (s.name for s in known.values() if s.elementwise))
     selections = [select(checkout, kernels, name) for name in names]
     rows = list(dict.fromkeys(row for s in selections for row in s.rows))
+    file = NativeFunctions(checkout.text(YAML))
     ready = {d.stub for d in host_stub.dispatches(checkout)}
     registered = tree_registrations(checkout)
-    dtypes: set[str] | None = set()
+    dtypes: dict[str, set[str]] = {}
+    unknown: set[str] = set()
     for name in sorted(frozenset().union(*(s.stubs for s in selections))):
         placement.stubs.append(name)
         found = _registered_for(checkout, known[name], kernels, rows, registered)
-        if dtypes is not None:
-            dtypes = dtypes | _torch_names(found) if found else None
+        for op in _operators(checkout, (r for r in rows if name in kernels.of(file[r]))):
+            if found:
+                dtypes.setdefault(op, set()).update(_torch_names(found))
+            else:
+                unknown.add(op)
         if name in ready:
             continue
         if not found:
@@ -167,15 +125,14 @@ def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: s
             continue
         host_stub.place_existing(checkout, known[name], found)
         placement.functors.append(found[0].name)
-    file = NativeFunctions(checkout.text(YAML))
     for row in rows:
         if not kernels.of(file[row]):
             placement.notes.append(f"{row}: no kernel in the checkout says through which stub it goes")
-    _move(placement, rows, dtypes or None)
+    _move(placement, rows, {op: names for op, names in dtypes.items() if op not in unknown})
     if registered:
         for name in placement.functors:
             arity = next(r.arity for r in registered if r.name == name)
-            placement.steps += next_steps.inductor_steps(checkout, sorted(_operators(checkout, rows)), arity)
+            placement.steps += inductor_steps(checkout, sorted(_operators(checkout, rows)), arity)
     _finish(placement)
     return placement
 
@@ -222,9 +179,14 @@ def _rows_to_move(checkout: Checkout, kernels: Kernels, stub: str, ready: set[st
     return names
 
 
-def _move(placement: Placement, names: Sequence[str], dtypes: set[str] | None) -> None:
-    """Joins the rows, and clears what belonged to the kernels that they had."""
+def _move(placement: Placement, names: Sequence[str], dtypes: dict[str, set[str]]) -> None:
+    """Joins the rows, and clears what belonged to the kernels that they had.
+
+    Args:
+        dtypes: for each operator what its kernels are registered for, as far as that is known.
+    """
     checkout = placement.checkout
+    placement.selected += names
     before = checkout.text(YAML)
     file = NativeFunctions(before)
     after = join(before, names)
@@ -234,16 +196,26 @@ def _move(placement: Placement, names: Sequence[str], dtypes: set[str] | None) -
     placement.legacy = legacy.remove(checkout, old)
     ops = _operators(checkout, names)
     infos = test_lists.opinfo_keys(checkout, ops)
-    keys = {info.key for info in infos} | test_lists.default_keys(ops)
-    placement.tests = test_lists.clear_entries(checkout, keys, dtypes)
-    if dtypes is not None and "complex64" in dtypes:
-        placement.complex = test_lists.join_complex(checkout, infos)
+    if not checkout.exists(COMMON_MPS):
+        placement.notes.append(
+            f"{COMMON_MPS} is not in this checkout: look for expected failures and skips of "
+            f"{', '.join(sorted(ops))} by hand; before torch 2.8 they are in test/test_mps.py"
+        )
+    changed = bool(checkout.changed)  # entries of an operator that was here before are somebody else's
+    for op in sorted(ops):
+        mine = [info for info in infos if info.op == op]
+        keys = {info.key for info in mine} | test_lists.default_keys([op])
+        if changed:
+            placement.tests += test_lists.clear_entries(checkout, keys, dtypes.get(op))
+        if "complex64" in dtypes.get(op, ()):
+            placement.complex += test_lists.join_complex(checkout, mine)
     for decorator in test_lists.decorators(checkout, infos):
         message = f"a decorator expects MPS to fail, or skips it; take it away if the tests pass: {decorator.text}"
         placement.steps.append(next_steps.Step(decorator.path, decorator.line, message))
-    if any(kernel is None for kernel, _ in placement.rows.values()):
-        placement.steps += next_steps.aoti_steps(checkout, ops)
-        named = [(op, info.key) for info in infos for op in ops if info.op == op]
+    gained = [name for name, (kernel, _) in placement.rows.items() if kernel is None]
+    if gained:
+        placement.steps += next_steps.aoti_steps(checkout, gained)
+        named = [(op, info.key) for info in infos for op in ops if info.op == op and info.autograd]
         placement.steps += next_steps.gradient_steps(checkout, named)
 
 
@@ -251,6 +223,7 @@ def _own(placement: Placement, names: Sequence[str], kernel_name: str) -> Placem
     if len(names) != 1:
         raise PyMetalError("a kernel of MPS's own belongs to one row", hint="Pass one `op.overload` with --own.")
     name = names[0].removesuffix(".default")
+    placement.selected.append(name)
     before = placement.checkout.text(YAML)
     _write_yaml(placement, before, own(before, name, kernel_name), {name: kernel_name})
     return placement
@@ -273,7 +246,10 @@ def _finish(placement: Placement) -> None:
             placement.notes.append(f"{removal.kernel} stays: it is used in {', '.join(removal.kept)}")
         elif not removal.removed:
             placement.notes.append(f"{removal.kernel}: no definition was found in {OPERATIONS}")
-        placement.notes += [f"{orphan} is called by nothing any more" for orphan in removal.orphans]
+        placement.notes += [
+            f"{orphan} is called by nothing any more: remove it, compilers warn of unused functions"
+            for orphan in removal.orphans
+        ]
     placement.steps = list(dict.fromkeys(placement.steps))
     if placement.checkout.changed and not format_edits(placement.checkout):
         placement.notes.append("the new lines are not formatted: clang-format or the checkout's style is missing")
@@ -304,4 +280,8 @@ def _registered_for(
 
 
 def _torch_names(registered: Iterable[Registered]) -> set[str]:
-    return {str(BY_METAL[r.input].torch).removeprefix("torch.") for r in registered if r.input in BY_METAL}
+    return {_torch_name(BY_METAL[r.input]) for r in registered if r.input in BY_METAL}
+
+
+def _torch_name(dtype: DType) -> str:
+    return str(dtype.torch).removeprefix("torch.")

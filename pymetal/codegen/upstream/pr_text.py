@@ -4,53 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pymetal.codegen.upstream.checkout import KERNELS, YAML
+from pymetal.codegen.upstream.moved import Moved
 from pymetal.codegen.upstream.numerics import Accuracy, table
-from pymetal.codegen.upstream.placement import Placement
+from pymetal.codegen.upstream.placed import Placement
 
 
 def pr_text(
-    placement: Placement,
-    accuracy: Sequence[tuple[str, Sequence[Accuracy] | str]],
-    command: str,
-    findings: Sequence[str],
+    placement: Placement, moved: Moved, accuracy: Sequence[tuple[str, Sequence[Accuracy] | str]], command: str
 ) -> str:
     """A pull request's description in Markdown, with places to fill in what only a Mac can measure.
 
     Args:
+        placement: what was asked for, and what is left to do.
+        moved: what differs in the tree, with the checks that ran on it.
         accuracy: for each functor its errors, from `numerics.measure`, or why they could not be measured.
         command: what times the operators, such as `pymetal bench FILE.py`.
-        findings: what the checks found.
     """
     names = ", ".join(placement.functors or sorted(placement.rows) or placement.stubs)
+    new = moved.rows and all(before is None for before, _ in moved.rows.values())
     parts = [
-        f"[MPS] Run {names} through the shared dispatch stub\n",
-        "## What moved\n\n" + "".join(f"- {line}\n" for line in _moved(placement)),
+        f"[MPS] Add {names}\n" if new else f"[MPS] Run {names} through the shared dispatch stub\n",
+        "## What moved\n\n" + "".join(f"- {line}\n" for line in _moved(placement, moved)),
         "## Numerics\n\n" + _numerics(accuracy),
         "## Performance\n\n" + _performance(command),
-        "## Tests\n\n" + "".join(f"- {line}\n" for line in _tests(placement, findings)),
+        "## Tests\n\n" + "".join(f"- {line}\n" for line in _tests(placement, moved)),
     ]
     if placement.steps:
         parts.append("## Left to do\n\n" + "".join(f"- {step}\n" for step in placement.steps))
     return "\n".join(parts)
 
 
-def _moved(placement: Placement) -> list[str]:
+def _moved(placement: Placement, moved: Moved) -> list[str]:
     lines = []
-    for name, (before, after) in placement.rows.items():
+    for name, (before, after) in moved.rows.items():
         was = f"MPS leaves `{before}` and" if before else "MPS"
-        lines.append(f"`{name}`: {was} joins the line of `{after}`")
-    changed = placement.checkout.changed
-    for functor, stub in zip(placement.functors, placement.stubs, strict=False):
-        places = ", ".join(p.rsplit("/", 1)[1] for p in changed if p.startswith(KERNELS))
-        lines.append(f"`{stub}` runs the Metal kernel `{functor}`" + (f" ({places})" if places else ""))
-    for removal in placement.legacy:
-        if removal.removed:
-            lines.append(f"`{removal.kernel}` is removed ({', '.join(removal.removed)})")
-    for entry in placement.tests:
+        lines.append(f"`{name}`: {was} joins the line of `{after}`" if after else f"`{name}`: MPS leaves `{before}`")
+    lines += [f"`{stub}` runs `{function}` on MPS" for stub, function in moved.stubs.items()]
+    lines += [f"the Metal kernel `{name}` is new in {path.rsplit('/', 1)[1]}" for name, path in moved.functors.items()]
+    lines += [f"`{removal.kernel}` is removed ({', '.join(removal.removed)})" for removal in moved.removed]
+    for entry in moved.tests:
         rest = f", which keeps {', '.join(entry.kept)}" if entry.kept else ""
         lines.append(f"`{entry.key}` leaves `{entry.list}` of common_mps.py{rest}")
-    return lines or [f"nothing: the tree has everything already ({YAML})"]
+    lines += [f"`{entry.key}` joins `{entry.list}` of common_mps.py" for entry in moved.complex]
+    if not lines:
+        lines.append(f"nothing differs from {moved.since}; pass --since COMMIT to describe what is committed")
+    elif placement:
+        lines.append("(not written yet: `--apply` writes it)")
+    return lines
 
 
 def _numerics(accuracy: Sequence[tuple[str, Sequence[Accuracy] | str]]) -> str:
@@ -66,7 +66,8 @@ def _numerics(accuracy: Sequence[tuple[str, Sequence[Accuracy] | str]]) -> str:
     note = (
         "Largest distance from the result at double precision, measured on 4096 inputs. The third column is the same\n"
         "formula with each step rounded to the dtype, as MPSGraph operators of that dtype do. The kernel ran on the\n"
-        "host device, whose elementary functions may differ from Metal's in the last place.\n"
+        "host device, whose elementary functions may differ from Metal's in the last place. Subnormal results, which\n"
+        "Metal may flush to zero, are left out.\n"
     )
     return "\n".join([note, *sections])
 
@@ -80,18 +81,20 @@ def _performance(command: str) -> str:
     )
 
 
-def _tests(placement: Placement, findings: Sequence[str]) -> list[str]:
-    ops = sorted({name.split(".")[0].rstrip("_").removeprefix("special_") for name in placement.rows})
-    lines = []
+def _tests(placement: Placement, moved: Moved) -> list[str]:
+    rows = moved.rows or placement.selected
+    ops = sorted({name.split(".")[0].rstrip("_").removeprefix("special_") for name in rows})
+    lines = ["to run on a Mac:"]
     for op in ops or placement.functors:
         lines += [
-            f'`python test/test_mps.py -k "TestConsistency and {op}"`',
-            f'`python test/test_ops.py -k "mps and {op}"`',
+            f'  - [ ] `python test/test_mps.py -k "TestConsistency and {op}"`',
+            f'  - [ ] `python test/test_ops.py -k "mps and {op}"`',
         ]
-    checked = "rows, stubs, registrations, kernel names, compilation, layout"
-    if findings:
-        lines.append(f"`pymetal upstream --check` ({checked}) finds:")
-        lines += [f"    {finding}" for finding in findings]
-    else:
-        lines.append(f"`pymetal upstream --check` ({checked}) finds nothing")
-    return lines
+    lines = ["\n".join(lines)]
+    if not moved:
+        return [*lines, f"no checks ran: nothing differs from {moved.since}"]
+    report = moved.report
+    verdict = "found:" if report.findings else "found nothing"
+    lines.append(f"checks that ran, against {moved.since} ({'; '.join(report.ran)}): {verdict}")
+    lines[-1] += "".join(f"\n    {finding}" for finding in report.findings)
+    return lines + [f"{note}" for note in report.notes]

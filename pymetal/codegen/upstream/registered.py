@@ -69,15 +69,6 @@ def tree_registrations(checkout: Checkout) -> list[Registered]:
     return [r for path in checkout.files(KERNELS, ".metal") for r in registrations(path, checkout.text(path))]
 
 
-def expand_helper(text: str, helper: str) -> set[tuple[str, tuple[str, ...]]] | None:
-    """The macro calls that a file's helper makes, as (macro, types); None if the file does not define it."""
-    known = cpp.macros(text)
-    if helper not in known:
-        return None
-    calls = _flat(helper, ["NAME"], known, 0)
-    return {(name, tuple(arguments[1:])) for name, arguments in calls}
-
-
 def library_macros(checkout: Checkout) -> set[str]:
     """The macros that `c10/metal/indexing.h` of the checkout defines."""
     return set(cpp.macros(checkout.text(INDEXING)))

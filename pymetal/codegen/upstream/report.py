@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from pymetal.codegen.upstream.checks import Report
-from pymetal.codegen.upstream.placement import Placement
+from pymetal.codegen.upstream.placed import Placement
 
 
 def summary(placement: Placement, report: Report | None) -> str:
     """What a placement does, what is left to do, and what the checks found; one fact on a line."""
     lines: list[str] = []
     if not placement:
-        lines.append("nothing to change: the tree has everything already")
-    lines += [f"edit      {path}" for path in placement.patch.paths]
+        wrong = ", and this is wrong with it" if report is not None and report.findings else ""
+        lines.append(f"nothing to change: the tree has everything already{wrong}")
+    made = placement.patch.created
+    lines += [f"{'create' if path in made else 'edit  '}    {path}" for path in placement.patch.paths]
     for name, (before, after) in placement.rows.items():
         lines.append(f"row       {name}: {before or 'no MPS'} -> {after}")
     for removal in placement.legacy:
@@ -35,6 +37,7 @@ def data(placement: Placement, report: Report | None, *, applied: bool) -> dict[
         "root": str(placement.checkout.root),
         "applied": applied,
         "files": list(placement.patch.paths),
+        "created": list(placement.patch.created),
         "diff": placement.diff(),
         "functors": placement.functors,
         "stubs": placement.stubs,

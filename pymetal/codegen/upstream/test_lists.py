@@ -58,6 +58,7 @@ class OpInfo:
     path: str
     line: int
     end: int
+    autograd: bool = True  # whether its gradients are tested
 
 
 def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[str] | None) -> list[Removed]:
@@ -137,6 +138,31 @@ def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None)
     return text, removed
 
 
+def difference(before: str, after: str) -> tuple[list[Removed], list[Added]]:
+    """The entries that `after` has no more, or with fewer dtypes, and those that joined a list of complex operators."""
+    old, new = _entries(before), _entries(after)
+    removed = []
+    for (name, key), (dtypes, line) in old.items():
+        kept = new.get((name, key))
+        joins = name == _COMPLEX_BEFORE_2_15
+        if not joins and (kept is None or (dtypes and kept[0] and not set(dtypes) <= set(kept[0]))):
+            removed.append(Removed(name, key, line, kept[0] if kept else ()))
+    added = [Added(n, key, line) for (n, key), (_, line) in new.items() if n == _COMPLEX_BEFORE_2_15]
+    return removed, [entry for entry in added if (entry.list, entry.key) not in old]
+
+
+def _entries(text: str) -> dict[tuple[str, str], tuple[tuple[str, ...], int]]:
+    """The entries of every list, with their dtypes, none for all, and their lines."""
+    tree = _parse(COMMON_MPS, text)
+    found: dict[tuple[str, str], tuple[tuple[str, ...], int]] = {}
+    for name, value in [*_lists(tree), *_lists(tree, _COMPLEX_BEFORE_2_15)]:
+        for key, node in _elements(value):
+            if isinstance(key, ast.Constant):
+                listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else []
+                found[name, str(key.value)] = tuple(_dtype(e) for e in listed), key.lineno
+    return found
+
+
 def _merged(cuts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """The cuts in order, those that overlap as one: two neighbours both take the comma between them."""
     merged: list[tuple[int, int, str]] = []
@@ -165,7 +191,8 @@ def opinfo_keys(checkout: Checkout, ops: Collection[str]) -> list[OpInfo]:
             aten = options.get("aten_name") or name.value.replace("nn.functional.", "").replace(".", "_")
             if aten in ops:
                 key = name.value + str(options.get("variant_test_name") or "")
-                found.append(OpInfo(str(aten), key, path, node.lineno, node.end_lineno or node.lineno))
+                autograd = options.get("supports_autograd") is not False
+                found.append(OpInfo(str(aten), key, path, node.lineno, node.end_lineno or node.lineno, autograd))
     return found
 
 
@@ -185,7 +212,9 @@ def decorators(checkout: Checkout, infos: Collection[OpInfo]) -> list[Decorator]
                 continue
             line = getattr(node, "lineno", 0)
             if any(i.path == path and i.line <= line <= i.end for i in infos):
-                found.append(Decorator(path, line, lines[line - 1].strip()))
+                end = getattr(node, "end_lineno", None) or line
+                shown = " ".join(text.strip() for text in lines[line - 1 : end])
+                found.append(Decorator(path, line, shown.replace("( ", "(").replace(", )", ")")))
     return sorted(set(found), key=lambda d: (d.path, d.line))
 
 
