@@ -61,9 +61,9 @@ def run(args: argparse.Namespace) -> int:
             results = _check_all(functors, options, args.quiet or args.json)
     finally:
         sys.path.pop(0)
+    _print(results, args)
     if args.report is not None:
         _report(results, Path(args.report), args.file, args.quiet or args.json)
-    _print(results, args)
     return 1 if any(r.findings for r in results) else 0
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import html.parser
 import json
+import re
 import shutil
 import subprocess
 import threading
@@ -13,9 +15,11 @@ import pytest
 import torch
 import written
 
+import pymetal
 from examples.smooth_l1 import smooth_l1
 from pymetal import dtypes
 from pymetal.check import form
+from pymetal.check.report import highlight
 from pymetal.check.versions import HeadersError, against_headers, open_headers
 from pymetal.cli import check as command
 from pymetal.cli import main
@@ -138,6 +142,23 @@ def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "does not compile" in broken.why
     with pytest.raises(HeadersError, match="holds no"):
         open_headers(tmp_path / "torch" / "include" / "c10")
+
+
+def test_functions_of_a_kernel_are_coloured() -> None:
+    """A definition at the start of the text takes pygments another way than a struct does."""
+    text = "inline half f(const device bfloat* x) {\n  return half(x[0]); // one\n}\n"
+    body = highlight.metal(text)
+    assert '<span class="kt">half</span>' in body
+    assert '<span class="kt">bfloat</span>' in body
+    assert html.unescape(re.sub("<[^>]+>", "", body)) == text
+
+
+def test_what_is_no_python_is_packaged() -> None:
+    text = (Path(pymetal.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    patterns = re.findall('"([^"]+)"', text.split("\npymetal = [")[1].split("]")[0])
+    package = Path(pymetal.__file__).parent
+    others = {p for p in package.rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc")}
+    assert others == {p for pattern in patterns for p in package.glob(pattern)}
 
 
 class _Page(html.parser.HTMLParser):
