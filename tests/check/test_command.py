@@ -106,7 +106,7 @@ def test_a_missing_kernel_and_other_bits_are_found(monkeypatch: pytest.MonkeyPat
     found = form.check_form(smooth_l1, [dtypes.float32])
     assert [f.slug for f in found.findings] == ["form-missing", "form-differs"]
     assert "smooth_l1_dense_float_ulong" in found.findings[0].message
-    assert "1 elements" in found.findings[1].message
+    assert "; 1 element" in found.findings[1].message
 
 
 def test_names_of_upstream_are_known() -> None:
