@@ -110,9 +110,7 @@ def against(operator: Operator, functor: Functor, element: DType, scalars: Scala
     inexact = result.is_floating_point or result.is_complex
 
     def values(operands: tuple[Tensor, ...]) -> Tensor | None:
-        if inexact and not operands[0].is_complex():
-            operands = tuple(o.double() for o in operands)
-        found = call(operator, tuple(map(wide, operands)), scalars)
+        found = call(operator, asked(inexact, operands), scalars)
         if found is None:
             return None
         return wide(found) if inexact else found
@@ -123,6 +121,11 @@ def against(operator: Operator, functor: Functor, element: DType, scalars: Scala
     if oracle is not None and inexact and element.kind is not Kind.COMPLEX and not scalars:
         again = lambda operands: exact.on_reals(oracle, *operands)  # noqa: E731
     return Witness(name, values, again)
+
+
+def asked(inexact: bool, operands: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The operands that torch's operator is given: doubles, of integers too, unless the result is an integer."""
+    return tuple(o.double() if inexact and not o.is_complex() else wide(o) for o in operands)
 
 
 def pick(operands: Sequence[Tensor], at: Tensor) -> tuple[Tensor, ...]:

@@ -149,9 +149,8 @@ def _report(results: Sequence[Checked], folder: Path, file: str, quiet: bool) ->
     from pymetal.check.report import write_report
 
     try:
-        with progress(1, quiet) as step:
-            step("report")
-            path = write_report(results, folder, Path(file).name)
+        with progress(len(results), quiet) as step:
+            path = write_report(results, folder, Path(file).name, step)
     except OSError as error:
         raise UsageError(f"--report: {folder}: {error.strerror or error}") from error
     if not quiet:

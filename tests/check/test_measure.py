@@ -155,6 +155,15 @@ def test_an_operator_of_another_meaning_is_told() -> None:
     assert result.measurements[0].against.witness == "torch.add in float64"
 
 
+def test_integers_stand_beside_an_operator_of_floats() -> None:
+    """torch.hypot takes no integers; the functor takes them to float, and so does the comparison."""
+    result = check(written.length, Options(parts=("accuracy",), dtypes=("int8",), against="torch.hypot"))
+    against = result.measurements[0].against
+    assert against is not None
+    assert (against.compared, result.findings) == (65_536, ())
+    assert 0 < against.max_ulp < 2  # c10 scales by the larger one, which rounds
+
+
 def test_reductions_are_no_witness() -> None:
     result = check(
         written.never, Options(parts=("accuracy",), dtypes=("float32",), against="torch.nn.functional.softmax")

@@ -69,3 +69,8 @@ def same(a: T, b: T) -> T:
 @pymetal.unary(dtypes=torch.float16)
 def dropped(x: T) -> T:
     return x if x > 0 or x == 0 else 0
+
+
+@pymetal.binary(promotion="int_to_float")
+def length(a: T, b: T) -> T:
+    return metal.c10.hypot(a, b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -42,21 +42,27 @@ details > summary { cursor: pointer; margin: .6rem 0; }
 """
 
 
-def write_report(results: Sequence[Checked], folder: Path, title: str) -> Path:
+def write_report(
+    results: Sequence[Checked], folder: Path, title: str, progress: Callable[[str], None] = lambda what: None
+) -> Path:
     """Writes `folder/index.html`, as a whole or not at all; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.html"
-    files.write_whole(path, page(results, title))
+    files.write_whole(path, page(results, title, progress))
     return path
 
 
-def page(results: Sequence[Checked], title: str) -> str:
-    """The whole page."""
+def page(results: Sequence[Checked], title: str, progress: Callable[[str], None] = lambda what: None) -> str:
+    """The whole page; `progress` is called before each functor."""
     light, dark = highlight.styles()
     found = sum(len(r.findings) for r in results)
     verdict = '<span class="good">clean</span>' if not found else f'<span class="bad">{count(found, "finding")}</span>'
     modes = " and ".join(sorted({m.numerics for r in results for m in r.measurements} or {"apple"}))
-    sections = "\n".join(_functor(r) for r in results)
+    sections = []
+    for result in results:
+        progress(f"report, {result.functor.name}")
+        sections.append(_functor(result))
+    body = "\n".join(sections)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -74,7 +80,7 @@ def page(results: Sequence[Checked], title: str) -> str:
 <p>{count(len(results), "functor")}, {verdict}.
 <span class="muted">torch {html.escape(torch.__version__)}, host device, {modes} numerics.</span></p>
 {_contents(results)}
-{sections}
+{body}
 </main></body>
 </html>
 """
