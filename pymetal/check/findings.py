@@ -72,7 +72,8 @@ KINDS: dict[str, Kind] = {
         "All kernels of torch share one library: rename the functor, or replace upstream's.",
     ),
     "release": Kind(
-        14, "needs torch {since}: {name} is not in the headers of torch {release}", "Write the formula out."
+        14, "needs torch {since}: {name} is not in the headers of torch {release}",
+        "Check it with --torch-headers of that release, or write out what is missing."
     ),
     # the text
     "int-through-float": Kind(

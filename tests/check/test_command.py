@@ -16,6 +16,7 @@ import torch
 import written
 
 import pymetal
+from examples.addcmul import addcmul
 from examples.smooth_l1 import smooth_l1
 from pymetal import dtypes
 from pymetal.check import form
@@ -89,6 +90,13 @@ def test_registered_form() -> None:
     assert found.findings == ()
     assert found.kernels == len(found.kinds) == 12
     assert found.names == 36
+
+
+def test_headers_that_are_too_old_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(form.registered, "installed_version", lambda: (2, 14))
+    (found,) = form.check_form(addcmul, [dtypes.float32]).findings
+    assert found.kind.code == "PC014"
+    assert found.message == "needs torch 2.15: REGISTER_TERNARY_ALPHA_OP is not in the headers of torch 2.14"
 
 
 def test_a_missing_kernel_and_other_bits_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
