@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pymetal import ir
 from pymetal.accuracy import exact, precise
-from pymetal.check.operators import Operator, call
+from pymetal.check.operators import Operator, call, take
 from pymetal.dtypes import DType, Kind
 from pymetal.functor import Functor
 from pymetal.meaning.evaluate import evaluate
@@ -131,8 +131,3 @@ def asked(inexact: bool, operands: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 def pick(operands: Sequence[Tensor], at: Tensor) -> tuple[Tensor, ...]:
     """The operands at some places."""
     return tuple(take(o, at) for o in operands)
-
-
-def take(x: Tensor, at: Tensor | slice) -> Tensor:
-    """`x[at]`, which torch does not have for complex halves."""
-    return x.view(torch.int32)[at].view(torch.complex32) if x.dtype is torch.complex32 else x[at]

@@ -16,7 +16,7 @@ from pymetal.accuracy import precise
 from pymetal.accuracy.budget import parse_budget
 from pymetal.accuracy.compare import best, compare
 from pymetal.accuracy.samples import as_float_holds_it, every_value, samples
-from pymetal.check.operators import AgainstError, find_operator
+from pymetal.check.operators import AgainstError, call, find_operator
 from pymetal.check.run import Options, check
 
 inf, nan = math.inf, math.nan
@@ -162,6 +162,18 @@ def test_integers_stand_beside_an_operator_of_floats() -> None:
     assert against is not None
     assert (against.compared, result.findings) == (65_536, ())
     assert 0 < against.max_ulp < 2  # c10 scales by the larger one, which rounds
+
+
+@pytest.mark.parametrize("count", [1, 7, 60_047])
+def test_an_operator_is_asked_for_whole_blocks(count: int) -> None:
+    """torch.softshrink has -0 in the elements that are left over when it goes through a tensor in vectors, else 0."""
+    operator = find_operator("softshrink")
+    assert operator is not None
+    x = torch.full((count,), -0.1)
+    found = call(operator, (x,), {"lambd": 0.5})
+    assert found is not None
+    assert found.shape == x.shape
+    assert len(set(found.signbit().tolist())) == 1
 
 
 def test_reductions_are_no_witness() -> None:
