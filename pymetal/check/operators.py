@@ -105,7 +105,13 @@ _ALIASES: dict[str, tuple[str, Callable[..., Any]]] = {
     ),
     "log_sigmoid_backward": (
         "aten.log_sigmoid_backward",
-        lambda g, x: _aten("log_sigmoid_backward")(g, x, torch.empty(0, dtype=x.dtype)),
+        lambda g, x: _aten("log_sigmoid_backward")(g, x, torch.exp(-x.abs())),  # the CPU's forward pass keeps this
+    ),
+    "elu_backward": (
+        "aten.elu_backward",
+        lambda g, y, alpha, scale, input_scale, is_result: _aten("elu_backward")(
+            g, alpha, scale, input_scale, is_result, y
+        ),
     ),
     "hardshrink": ("aten.hardshrink", lambda x, lambd: _aten("hardshrink")(x, lambd)),
     "softshrink": ("aten.softshrink", lambda x, lambd: _aten("softshrink")(x, lambd)),

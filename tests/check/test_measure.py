@@ -16,8 +16,10 @@ from pymetal.accuracy import precise
 from pymetal.accuracy.budget import parse_budget
 from pymetal.accuracy.compare import best, compare
 from pymetal.accuracy.samples import as_float_holds_it, every_value, samples
-from pymetal.check.operators import AgainstError, call, find_operator
+from pymetal.check.operands import default_scalars, fitting
+from pymetal.check.operators import AgainstError, call, find_operator, is_elementwise
 from pymetal.check.run import Options, check
+from pymetal.check.witness import rounded_scalars
 
 inf, nan = math.inf, math.nan
 
@@ -162,6 +164,21 @@ def test_integers_stand_beside_an_operator_of_floats() -> None:
     assert against is not None
     assert (against.compared, result.findings) == (65_536, ())
     assert 0 < against.max_ulp < 2  # c10 scales by the larger one, which rounds
+
+
+def test_every_operator_that_is_found_for_the_gallery_can_be_asked() -> None:
+    """Arguments in the operator's order, scalars by its names: else nothing would stand beside the functor."""
+    from examples.aten import load
+
+    mute = []
+    for name, functor in load().items():
+        operator, element = find_operator(name), functor.ir.domain[0]
+        if operator is not None:
+            values = rounded_scalars(functor, element, fitting(functor, element, default_scalars(functor, {})))
+            operands = (torch.linspace(0.25, 3, 70).to(element.torch),) * functor.arity.inputs
+            if not is_elementwise(operator, operands, values):
+                mute.append(name)
+    assert mute == []
 
 
 @pytest.mark.parametrize("count", [1, 7, 60_047])
