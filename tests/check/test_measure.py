@@ -60,6 +60,8 @@ def test_all_pairs_of_one_byte_and_of_the_grid() -> None:
     pairs = {*zip(x.tolist()[:20_000], y.tolist()[:20_000], strict=True)}
     edge = [0.0, 1.0, -1.0, inf, -inf, torch.finfo(torch.float32).max, float(torch.tensor(0.044715))]
     assert all((p, q) in pairs for p in edge for q in edge)
+    bits = set(x.view(torch.int32).tolist())
+    assert {0x7F800001, 0x7FFFFFFF, -0x7FFFFF, -1} <= bits  # NaNs next to infinity, and of all bits
 
 
 def test_every_binade_has_samples() -> None:
