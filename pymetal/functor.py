@@ -31,6 +31,7 @@ from pymetal.runtime.device import device_of
 
 if TYPE_CHECKING:
     from pymetal.codegen.upstream.placed import Placement
+    from pymetal.runtime.trace import Event
 
 Scalar = bool | int | float | complex
 
@@ -138,6 +139,24 @@ class Functor:
     def explain(self, *args: Any, **scalars: Any) -> str:
         """The plan that a call with these arguments has, in words: dtypes, kernel, grid. Nothing is compiled or run."""
         return self._caller.explain(args, scalars)
+
+    def trace(self, *tensors: torch.Tensor, **scalars: Any) -> list[Event]:
+        """Runs a debug build on the host device: where a NaN is born, an integer overflows, or is divided by zero.
+
+        Args:
+            tensors: on the CPU, of one registered dtype; they broadcast.
+            scalars: the scalar parameters.
+
+        Returns:
+            One event for each operator of the text where something happened, in the text's order: the line of Python,
+            how many elements, the index of the first one and its operands. ``print(*f.trace(x))`` shows them.
+
+        Raises:
+            CallError: the tensors are of several dtypes, or not on the CPU.
+        """
+        from pymetal.runtime.trace import trace
+
+        return trace(self._caller, tensors, scalars)
 
     def patch(
         self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False

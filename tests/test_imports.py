@@ -37,6 +37,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("runtime.overlap",),
     ("runtime.jit",),
     ("runtime.call",),
+    ("runtime.trace",),  # a debug build of a functor
     ("functor", "helper"),
     ("runtime.registered",),  # runs functors, in the form that upstream's host code launches
     ("files", "torch_op", "decorators"),

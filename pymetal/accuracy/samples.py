@@ -80,9 +80,9 @@ def special_grid(dtype: torch.dtype, count: int, numbers: Sequence[float] = ()) 
     """One operand's column of the grid, each value once; shorter where there are more operands."""
     found = grids.edges(dtype)
     if dtype.is_floating_point:
-        near = neighbourhood(numbers, dtype)
+        near = torch.cat([_nans(dtype), neighbourhood(numbers, dtype)])
         most = {1: 4096, 2: 160}.get(count, 18)
-        found = torch.cat([found, near[: max(0, most - len(found))]]) if count < 3 else _thinned(found, near)
+        found = torch.cat([found, near[: max(0, most - len(found))]]) if count < 3 else _thinned(found, near[4:])
         return found[_first_of_each(found)]
     if dtype.is_complex or dtype is torch.bool:
         return found[:: 1 if count < 2 else 3] if dtype.is_complex else found
@@ -94,6 +94,15 @@ def special_grid(dtype: torch.dtype, count: int, numbers: Sequence[float] = ()) 
         return found
     merged = sorted({*found.tolist(), *own[:100].tolist(), *small.tolist()})
     return torch.tensor(merged, dtype=torch.int64).to(dtype)
+
+
+def _nans(dtype: torch.dtype) -> Tensor:
+    """NaNs of the least and of all bits, with both signs: whoever reads bits counts from them to numbers."""
+    bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
+    infinity = int(torch.tensor(float("inf"), dtype=dtype).view(bits))
+    return torch.tensor(
+        [infinity + 1, torch.iinfo(bits).max, infinity + 1 + torch.iinfo(bits).min, -1], dtype=bits
+    ).view(dtype)
 
 
 def _thinned(edges: Tensor, near: Tensor) -> Tensor:

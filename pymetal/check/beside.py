@@ -10,9 +10,9 @@ from torch import Tensor
 
 from pymetal import ir
 from pymetal.accuracy.compare import Outcome, best, compare
-from pymetal.check.operators import Operator, call
+from pymetal.check.operators import Operator, call, take
 from pymetal.check.outcome import Comparison, Mismatch, Place
-from pymetal.check.witness import Scalars, Witness, against, pick, take, wide
+from pymetal.check.witness import Scalars, Witness, against, pick, wide
 from pymetal.dtypes import DType, Kind
 from pymetal.functor import Functor
 from pymetal.runtime import numerics

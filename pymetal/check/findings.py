@@ -39,14 +39,14 @@ KINDS: dict[str, Kind] = {
         "Find the step that loses digits, or declare the error: max_ulp={{torch.{dtype}: {declare}}}.",
     ),
     "nan": Kind(
-        3, "NaN where {witness} has a number, or a number where it has NaN, at {at}; {count} elements", "{way}"
+        3, "NaN where {witness} has a number, or a number where it has NaN, at {at}; {elements}", "{way}"
     ),
     "infinity": Kind(
-        4, "infinite where {witness} is not, or the other way round, at {at}; {count} elements",
+        4, "infinite where {witness} is not, or the other way round, at {at}; {elements}",
         "Look at the largest intermediate value there.",
     ),
     "zero": Kind(
-        5, "a zero of the wrong sign beside {witness}, at {at}; {count} elements",
+        5, "a zero of the wrong sign beside {witness}, at {at}; {elements}",
         "metal.copysign(result, x) keeps the sign; x + 0 loses it.",
     ),
     "integer": Kind(
@@ -54,7 +54,7 @@ KINDS: dict[str, Kind] = {
         "Integers have no tolerance. Keep them out of float, and look at overflow.",
     ),
     "overflow": Kind(
-        7, "early rounding: an intermediate value overflows where the result does not, at {at}; {count} elements",
+        7, "early rounding: an intermediate value overflows where the result does not, at {at}; {elements}",
         "{way}",
     ),
     # form
@@ -64,7 +64,7 @@ KINDS: dict[str, Kind] = {
         "Register the dtype, or call the functor through another stub.",
     ),
     "form-differs": Kind(
-        12, "kernel {kernel} has other bits than the call of the functor has, at {at}; {count} elements",
+        12, "kernel {kernel} has other bits than the call of the functor has, at {at}; {elements}",
         "The registration macro computes otherwise. Report it if the dtypes are the functor's own.",
     ),
     "clash": Kind(
@@ -72,7 +72,8 @@ KINDS: dict[str, Kind] = {
         "All kernels of torch share one library: rename the functor, or replace upstream's.",
     ),
     "release": Kind(
-        14, "needs torch {since}: {name} is not in the headers of torch {release}", "Write the formula out."
+        14, "needs torch {since}: {name} is not in the headers of torch {release}",
+        "Check it with --torch-headers of that release, or write out what is missing."
     ),
     # the text
     "int-through-float": Kind(
@@ -98,7 +99,7 @@ KINDS: dict[str, Kind] = {
         25, "this {what} runs for no element of any dtype, of all that were tried", "Remove it, or correct the test."
     ),
     "nan-dropped": Kind(
-        26, "NaN does not come through as {witness} has it, at {at}; {count} elements",
+        26, "NaN does not come through as {witness} has it, at {at}; {elements}",
         "Return it first: `if math.isnan(x): return x`; metal.fmax and metal.fmin drop it, max and min keep it.",
     ),
     "reimplementation": Kind(
@@ -139,6 +140,8 @@ def finding(
 ) -> Finding:
     """A finding of row `slug`, its templates filled in."""
     kind = KINDS[slug]
+    if isinstance(number := fields.get("count"), int):
+        fields["elements"] = "1 element" if number == 1 else f"{number} elements"
     place = span if span is not None else definition(functor, dtypes[0] if dtypes else None)
     return Finding(functor.name, slug, kind.message.format(**fields), kind.hint.format(**fields), place, dtypes)
 

@@ -19,6 +19,7 @@ from pymetal.check.findings import Finding, finding
 from pymetal.check.operands import default_scalars, fitting
 from pymetal.check.outcome import Place
 from pymetal.check.witness import rounded_scalars
+from pymetal.codegen.library import required_release
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, MetalSyntaxError
 from pymetal.functor import Functor
@@ -53,6 +54,11 @@ def check_form(functor: Functor, elements: list[DType], *, replaces: bool = Fals
         elements: the dtypes whose kernels are run.
         replaces: the functor is to take the place of upstream's own of its name.
     """
+    (major, minor), what = required_release([functor._entry])
+    installed = registered.installed_version()
+    if (major, minor) > installed:
+        release = ".".join(map(str, installed))
+        return Form(0, 0, (), (finding("release", functor, since=f"{major}.{minor}", name=what, release=release),))
     try:
         have = set(dir(registered.library(functor)))
     except MetalSyntaxError as error:

@@ -52,9 +52,11 @@ def _rounded_up(error: float) -> str:
 def _kinds(functor: Functor, measured: Measurement, comparison: Comparison, mismatch: Mismatch) -> Iterator[Finding]:
     slug = mismatch.kind
     from_nan = any(isinstance(v, float) and math.isnan(v) for v in mismatch.first.operands)
-    if slug == "nan" and from_nan:
-        slug = "nan-dropped"
     way = "Look at infinity minus infinity, zero times infinity, and at what the domain is."
+    if slug == "nan" and from_nan and mismatch.first.got != mismatch.first.got:
+        way = "The other operand decides there: test it before NaN gets in."
+    elif slug == "nan" and from_nan:
+        slug = "nan-dropped"
     yield finding(
         slug, functor, None, (measured.dtype,), witness=comparison.witness, at=mismatch.first, count=mismatch.count,
         total=measured.samples, way=way, got=show(mismatch.first.got),

@@ -122,23 +122,29 @@ def half_arithmetic(functor: Functor) -> Iterator[Finding]:
 def _rounds(expr: ir.Expr, compute: DType) -> bool:
     """Whether an expression rounds to `compute`: an operator on it, or a conversion of what a wider one gave."""
     if isinstance(expr, ir.Call):
-        exact = expr.op.name.rpartition(".")[2].partition("-")[0] in _EXACT
         constant = all(isinstance(_bare(a), ir.Const) for a in expr.args)
-        return ir.resolve(expr.type, compute) == compute and not exact and not constant
-    return (
-        isinstance(expr, ir.Cast)
-        and isinstance(expr.value, ir.Call)
-        and (ir.resolve(expr.type, compute) == compute and ir.resolve(expr.value.type, compute) == dtypes.float32)
-    )
+        return ir.resolve(expr.type, compute) == compute and not _exact(expr) and not constant
+    if not isinstance(expr, ir.Cast) or not isinstance(expr.value, ir.Call):
+        return False
+    narrows = ir.resolve(expr.type, compute) == compute and ir.resolve(expr.value.type, compute) == dtypes.float32
+    # fabs(float(x)) has no more digits than x.
+    narrow = all(ir.resolve(_bare(a).type, compute) == compute for a in expr.value.args)
+    return narrows and not (_exact(expr.value) and narrow)
+
+
+def _exact(call: ir.Call) -> bool:
+    return call.op.name.rpartition(".")[2].partition("-")[0] in _EXACT
 
 
 def integer_division(functor: Functor) -> Iterator[Finding]:
-    """A division of integers by what is neither a constant nor compared with zero."""
+    """A division of integers by what is neither a constant nor a variable that is compared with one."""
     for overload in functor.ir.overloads:
         compared = {
             name
             for e in ir.expressions(overload.function.body)
-            if isinstance(e, ir.Call) and e.op.name in ("eq", "ne", "lt", "le", "gt", "ge")
+            if isinstance(e, ir.Call)
+            and e.op.name in ("eq", "ne", "lt", "le", "gt", "ge")
+            and any(isinstance(_bare(a), ir.Const) for a in e.args)
             for a in e.args
             if isinstance(name := _bare(a), ir.Name)
         }

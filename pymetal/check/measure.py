@@ -12,7 +12,7 @@ from pymetal.check.beside import Beside
 from pymetal.check.operands import default_scalars, fitting, operands_for
 from pymetal.check.operators import Operator, is_elementwise
 from pymetal.check.outcome import Comparison, Mismatch
-from pymetal.check.witness import Scalars, meaning, rounded_scalars
+from pymetal.check.witness import Scalars, asked, meaning, rounded_scalars
 from pymetal.dtypes import DType
 from pymetal.functor import Functor
 from pymetal.runtime import numerics
@@ -67,19 +67,19 @@ def measure(
     drawn = operands_for(functor, element, values, scale)
     operands = drawn.tensors
     actual = functor(*operands, **values)
+    floating = actual.is_floating_point() or actual.is_complex()
     run = Beside(functor, element, operands, actual, budget, values)
     own = meaning(functor, element, values)
     first = run.outcome(own)
     assert first is not None
     theirs = torch_errors = None
-    if operator is not None and is_elementwise(operator, operands, values):
+    if operator is not None and is_elementwise(operator, asked(floating, operands), values):
         theirs = run.beside_torch(operator)
         torch_errors = run.torch_errors
     mine = run.comparison(own, *first)
     if theirs is None and operator is None:
         torch_errors = None
     numbers = None if torch_errors is None else torch_errors[~torch_errors.isnan() & torch_errors.isfinite()]
-    floating = actual.is_floating_point() or actual.is_complex()
     return Measurement(
         functor.name, element.name.rstrip("_"), str(actual.dtype).removeprefix("torch."), len(operands[0]),
         drawn.exhaustive, numerics.current(), mine, theirs,

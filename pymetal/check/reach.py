@@ -11,7 +11,8 @@ from torch import Tensor
 from pymetal import ir
 from pymetal.accuracy.samples import samples
 from pymetal.check.operands import default_scalars, fitting, numbers_of
-from pymetal.check.witness import Scalars, overload_of, reads_bits, rounded_scalars, take, wide
+from pymetal.check.operators import take
+from pymetal.check.witness import Scalars, overload_of, reads_bits, rounded_scalars, wide
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import Span
 from pymetal.functor import Functor

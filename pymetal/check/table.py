@@ -46,7 +46,7 @@ def accuracy_table(rows: Sequence[Measurement]) -> Table:
         mine, theirs = row.meaning, row.against
         table.add_row(
             row.functor, row.dtype, f"{row.samples:,}{' (all)' if row.exhaustive else ''}", *_errors(mine),
-            _operands(mine), "-" if theirs is None else theirs.witness.removesuffix(" in float64"),
+            operands(mine), "-" if theirs is None else theirs.witness.removesuffix(" in float64"),
             "-" if theirs is None else _number(theirs.max_ulp),
             "-" if row.torch_max is None else _number(row.torch_max), wrong(row),
         )  # fmt: skip
@@ -61,7 +61,8 @@ def _number(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _operands(comparison: Comparison) -> str:
+def operands(comparison: Comparison) -> str:
+    """Where the largest error is."""
     place = comparison.at
     if place is None:
         return ""

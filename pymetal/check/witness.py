@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pymetal import ir
 from pymetal.accuracy import exact, precise
-from pymetal.check.operators import Operator, call
+from pymetal.check.operators import Operator, call, take
 from pymetal.dtypes import DType, Kind
 from pymetal.functor import Functor
 from pymetal.meaning.evaluate import evaluate
@@ -110,9 +110,7 @@ def against(operator: Operator, functor: Functor, element: DType, scalars: Scala
     inexact = result.is_floating_point or result.is_complex
 
     def values(operands: tuple[Tensor, ...]) -> Tensor | None:
-        if inexact and not operands[0].is_complex():
-            operands = tuple(o.double() for o in operands)
-        found = call(operator, tuple(map(wide, operands)), scalars)
+        found = call(operator, asked(inexact, operands), scalars)
         if found is None:
             return None
         return wide(found) if inexact else found
@@ -125,11 +123,11 @@ def against(operator: Operator, functor: Functor, element: DType, scalars: Scala
     return Witness(name, values, again)
 
 
+def asked(inexact: bool, operands: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The operands that torch's operator is given: doubles, of integers too, unless the result is an integer."""
+    return tuple(o.double() if inexact and not o.is_complex() else wide(o) for o in operands)
+
+
 def pick(operands: Sequence[Tensor], at: Tensor) -> tuple[Tensor, ...]:
     """The operands at some places."""
     return tuple(take(o, at) for o in operands)
-
-
-def take(x: Tensor, at: Tensor | slice) -> Tensor:
-    """`x[at]`, which torch does not have for complex halves."""
-    return x.view(torch.int32)[at].view(torch.complex32) if x.dtype is torch.complex32 else x[at]

@@ -61,9 +61,9 @@ def run(args: argparse.Namespace) -> int:
             results = _check_all(functors, options, args.quiet or args.json)
     finally:
         sys.path.pop(0)
+    _print(results, args)
     if args.report is not None:
         _report(results, Path(args.report), args.file, args.quiet or args.json)
-    _print(results, args)
     return 1 if any(r.findings for r in results) else 0
 
 
@@ -149,9 +149,8 @@ def _report(results: Sequence[Checked], folder: Path, file: str, quiet: bool) ->
     from pymetal.check.report import write_report
 
     try:
-        with progress(1, quiet) as step:
-            step("report")
-            path = write_report(results, folder, Path(file).name)
+        with progress(len(results), quiet) as step:
+            path = write_report(results, folder, Path(file).name, step)
     except OSError as error:
         raise UsageError(f"--report: {folder}: {error.strerror or error}") from error
     if not quiet:

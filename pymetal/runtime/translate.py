@@ -22,7 +22,7 @@ _KERNEL_ATTRIBUTE = re.compile(r"\[\[\s*kernel\s*\]\]")
 _BLANK = re.compile(r"\s*")
 _HOST_NAME = re.compile(r"host_name\s*\(\s*\"([^\"]*)\"((?:\s*\"[^\"]*\")*)\s*\)")
 _STRIDED = re.compile(r"(?:stride|size|shape|dims)", re.IGNORECASE)
-_CONSTANT_REFERENCE = re.compile(r"((?:^|,)\s*)constant\s+((?:[\w:]|<[^*&]*>|\s)+?)\s*&\s*(\w+)")
+_CONSTANT_REFERENCE = re.compile(r"((?:^|,)\s*)constant\s+([\w:\s]+(?:<[^*&]*>[\w:\s]*)?)&\s*(\w+)")
 _WORDS = re.compile(r"(?:\b(?:inline|static|kernel)\b|\[\[[^\]]*\]\]|\s)+")
 
 

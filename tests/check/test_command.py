@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import html.parser
 import json
+import re
 import shutil
 import subprocess
 import threading
@@ -13,9 +15,12 @@ import pytest
 import torch
 import written
 
+import pymetal
+from examples.addcmul import addcmul
 from examples.smooth_l1 import smooth_l1
 from pymetal import dtypes
 from pymetal.check import form
+from pymetal.check.report import highlight
 from pymetal.check.versions import HeadersError, against_headers, open_headers
 from pymetal.cli import check as command
 from pymetal.cli import main
@@ -87,6 +92,13 @@ def test_registered_form() -> None:
     assert found.names == 36
 
 
+def test_headers_that_are_too_old_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(form.registered, "installed_version", lambda: (2, 14))
+    (found,) = form.check_form(addcmul, [dtypes.float32]).findings
+    assert found.kind.code == "PC014"
+    assert found.message == "needs torch 2.15: REGISTER_TERNARY_ALPHA_OP is not in the headers of torch 2.14"
+
+
 def test_a_missing_kernel_and_other_bits_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     names = form.registered.kernel_names
     run = form.registered.run
@@ -102,7 +114,7 @@ def test_a_missing_kernel_and_other_bits_are_found(monkeypatch: pytest.MonkeyPat
     found = form.check_form(smooth_l1, [dtypes.float32])
     assert [f.slug for f in found.findings] == ["form-missing", "form-differs"]
     assert "smooth_l1_dense_float_ulong" in found.findings[0].message
-    assert "1 elements" in found.findings[1].message
+    assert "; 1 element" in found.findings[1].message
 
 
 def test_names_of_upstream_are_known() -> None:
@@ -138,6 +150,23 @@ def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "does not compile" in broken.why
     with pytest.raises(HeadersError, match="holds no"):
         open_headers(tmp_path / "torch" / "include" / "c10")
+
+
+def test_functions_of_a_kernel_are_coloured() -> None:
+    """A definition at the start of the text takes pygments another way than a struct does."""
+    text = "inline half f(const device bfloat* x) {\n  return half(x[0]); // one\n}\n"
+    body = highlight.metal(text)
+    assert '<span class="kt">half</span>' in body
+    assert '<span class="kt">bfloat</span>' in body
+    assert html.unescape(re.sub("<[^>]+>", "", body)) == text
+
+
+def test_what_is_no_python_is_packaged() -> None:
+    text = (Path(pymetal.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    patterns = re.findall('"([^"]+)"', text.split("\npymetal = [")[1].split("]")[0])
+    package = Path(pymetal.__file__).parent
+    others = {p for p in package.rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc")}
+    assert others == {p for pattern in patterns for p in package.glob(pattern)}
 
 
 class _Page(html.parser.HTMLParser):

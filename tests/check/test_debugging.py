@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ import pymetal
 from examples.atan2 import atan2
 from examples.smooth_l1 import smooth_l1
 from pymetal import Integral, T, metal
-from pymetal.check.trace import trace
+from pymetal.accuracy import grids
 
 inf, nan = float("inf"), float("nan")
 HERE = Path(__file__).read_text(encoding="utf-8").splitlines()
@@ -44,6 +46,41 @@ def shifted(x: Integral, *, by: Integral = 1, scale: Integral = 1) -> Integral:
     return x * scale - by
 
 
+@pymetal.binary(dtypes=torch.int8)
+def arithmetic(a: T, b: T) -> T:
+    total = a + b
+    gap = a - b
+    product = a * b
+    opposite = -a
+    size = abs(a)
+    power = a**b
+    shift = a << 3
+    quotient = a // b
+    return total ^ gap ^ product ^ opposite ^ size ^ power ^ shift ^ quotient
+
+
+@pymetal.unary(dtypes="floating")
+def whole(x: T) -> T:
+    return T(pymetal.int32(x) // 2)
+
+
+@pymetal.unary(dtypes="floating")
+def guarded(x: T) -> T:
+    if x < 0:
+        return math.nan
+    return math.nan if x > 8 else x
+
+
+@pymetal.unary(dtypes=torch.float32)
+def read(x: T) -> T:
+    return metal.as_type(metal.as_type(x, pymetal.int32) | 0x7FC00000, pymetal.float32)
+
+
+@pymetal.binary(dtypes=torch.complex64)
+def ratio(a: T, b: T) -> T:
+    return a / b
+
+
 def line_of(text: str) -> int:
     return 1 + next(i for i, line in enumerate(HERE) if text in line)
 
@@ -52,13 +89,13 @@ def line_of(text: str) -> int:
 def test_births_of_nan(dtype: torch.dtype) -> None:
     a = torch.tensor([[1.0, 5.0, inf], [nan, 2.0, nan]]).to(dtype)
     b = torch.tensor([0.5, 1.0, inf]).to(dtype)
-    events = trace(roots, a, b)
+    events = roots.trace(a, b)
     assert [(e.what, e.count, e.index) for e in events] == [("NaN is born", 1, (0, 2))]
     assert events[0].operands == (inf, inf)
     assert events[0].span is not None
     assert events[0].span.line == line_of("gap = a - b")
     # A NaN that came in is not born; a root of a negative number is, in the helper.
-    events = trace(roots, torch.tensor([1.0, nan]).to(dtype), torch.tensor([3.0, 1.0]).to(dtype))
+    events = roots.trace(torch.tensor([1.0, nan]).to(dtype), torch.tensor([3.0, 1.0]).to(dtype))
     assert [(e.operator, e.index) for e in events] == [("metal.precise.sqrt", (0,))]
     assert events[0].span is not None
     assert events[0].span.line == line_of("return metal.precise.sqrt(x)")
@@ -69,7 +106,7 @@ def test_overflow_and_division_by_zero(dtype: torch.dtype) -> None:
     top = torch.iinfo(dtype).max
     a = torch.tensor([3, top, 5, top], dtype=dtype)
     b = torch.tensor([4, 2, 0, 1], dtype=dtype)
-    found = [(e.what, e.operator, e.count, e.index) for e in trace(share, a, b)]
+    found = [(e.what, e.operator, e.count, e.index) for e in share.trace(a, b)]
     assert sorted(found) == [
         ("division by zero", "floordiv_int", 1, (2,)), ("integer overflow", "add", 1, (3,)),
         ("integer overflow", "mul", 1, (1,)),
@@ -78,24 +115,84 @@ def test_overflow_and_division_by_zero(dtype: torch.dtype) -> None:
 
 def test_scalars_travel_along() -> None:
     x = torch.tensor([1, -128], dtype=torch.int8)
-    (event,) = trace(shifted, x)
+    (event,) = shifted.trace(x)
     assert (event.what, event.operator, event.index) == ("integer overflow", "sub", (1,))
-    assert len(trace(shifted, x, by=0)) == 0
-    assert [e.operator for e in trace(shifted, x, by=0, scale=2)] == ["mul"]
+    assert len(shifted.trace(x, by=0)) == 0
+    assert [e.operator for e in shifted.trace(x, by=0, scale=2)] == ["mul"]
 
 
 def test_nothing_happens() -> None:
     x = torch.randn(5, 7)
-    assert trace(smooth_l1, x, x.t().reshape(5, 7), beta=0.5) == []
-    assert trace(atan2, torch.tensor([0.0, inf]), torch.tensor([0.0, inf])) == []
+    assert smooth_l1.trace(x, x.t().reshape(5, 7), beta=0.5) == []
+    assert atan2.trace(torch.tensor([0.0, inf]), torch.tensor([0.0, inf])) == []
     with pytest.raises(pymetal.CallError, match="of one registered dtype"):
-        trace(atan2, x, x.half())
+        atan2.trace(x, x.half())
+
+
+def test_overflow_is_what_pythons_integers_say() -> None:
+    """Every pair of bytes."""
+    a, b = (t.flatten() for t in torch.meshgrid(*[torch.arange(-128, 128).to(torch.int8)] * 2, indexing="ij"))
+    events = {(e.what, e.span and e.span.text.split()[0]): e for e in arithmetic.trace(a, b)}
+    exact: dict[str, Callable[[int, int], int]] = {
+        "total": lambda x, y: x + y, "gap": lambda x, y: x - y, "product": lambda x, y: x * y,
+        "opposite": lambda x, y: -x, "size": lambda x, y: abs(x), "power": lambda x, y: x**y if y >= 0 else 0,
+        "shift": lambda x, y: x * 8, "quotient": lambda x, y: x // y if y else 0,
+    }  # fmt: skip
+    pairs = list(zip(a.tolist(), b.tolist(), strict=True))
+    for name, function in exact.items():
+        wanted = [not -128 <= function(x, y) <= 127 for x, y in pairs]
+        event = events.pop(("integer overflow", name))
+        assert event.where.tolist() == wanted, name
+        assert event.count == sum(wanted)
+        assert event.index == (wanted.index(True),)
+    zero = events.pop(("division by zero", "quotient"))
+    assert (zero.count, zero.where.tolist()) == (256, (b == 0).tolist())
+    assert not events
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_float_that_is_no_integer(dtype: torch.dtype) -> None:
+    x = torch.tensor([1.5, nan, -inf, 2.0**15, 2.0**31, -(2.0**31)]).to(dtype)
+    (event,) = whole.trace(x)
+    assert (event.what, event.operator) == ("integer overflow", "conversion")
+    assert event.where.tolist() == [not -(2.0**31) <= v < 2.0**31 for v in x.tolist()]
+
+
+def test_nan_that_is_written_down_or_read_from_bits() -> None:
+    x = torch.tensor([9.0, -1.0, nan, 4.0])
+    first, second = guarded.trace(x)
+    assert [e.where.nonzero().flatten().tolist() for e in (first, second)] == [[1], [0]]
+    assert first.span is not None
+    assert first.span.line == line_of("        return math.nan")
+    (event,) = read.trace(torch.tensor([nan, 1.0]))
+    assert (event.operator, event.index) == ("as_type", (1,))
+
+
+def test_complex_births() -> None:
+    one, zero = torch.tensor([1 + 1j, 0j]), torch.tensor([2j, 0j])
+    (event,) = ratio.trace(one, zero)
+    assert (event.what, event.index, event.operands) == ("NaN is born", (1,), (0j, 0j))
+
+
+@pytest.mark.parametrize("name", ["hypot", "xlogy", "elu", "glu"])
+def test_every_nan_that_comes_out_came_in_or_was_born(name: str) -> None:
+    from examples.aten import load
+
+    functor = load()[name]
+    operands = grids.combinations([grids.edges(torch.float32)] * functor.arity.inputs)
+    scalars = {p.name: 0.5 for p in functor.ir.overloads[0].function.scalars}
+    born = torch.zeros(operands[0].shape, dtype=torch.bool)
+    for event in functor.trace(*operands, **scalars):
+        born |= event.where if event.what == "NaN is born" else False
+    came = torch.stack([o.isnan() for o in operands]).any(0)
+    result = functor(*operands, **scalars).isnan()
+    assert not bool((result & ~came & ~born).any())
 
 
 def test_an_event_in_words() -> None:
-    words = str(trace(share, torch.tensor([1, 2]), torch.tensor([1, 0]))[0]).split(f"{Path(__file__).name}:")[1]
+    words = str(share.trace(torch.tensor([1, 2]), torch.tensor([1, 0]))[0]).split(f"{Path(__file__).name}:")[1]
     assert words == (
-        f"{line_of('return total // b')}:12: division by zero in `floordiv_int` at 1 element(s), first at element "
+        f"{line_of('return total // b')}:12: division by zero in `floordiv_int` at 1 element, first at "
         "(1,), operands (2, 0)\n        return total // b\n               ^^^^^^^^^^"
     )
 

@@ -1,4 +1,5 @@
-"""Wrong input of every kind ends in pymetal's own errors: functors' text, the yaml, cache files, kernel arguments.
+"""Wrong input of every kind ends in pymetal's own errors: functors' text, Metal text, the yaml, cache files, kernel
+arguments.
 
 Each property runs the number of examples that stands beside it, times PYMETAL_FUZZ (default 1).
 """
@@ -23,6 +24,9 @@ from pymetal.codegen.upstream import native_functions
 from pymetal.errors import PyMetalError
 from pymetal.runtime import host
 from pymetal.runtime.cache import Cache
+from pymetal.runtime.lint import lint
+from pymetal.runtime.rewrite import rewrite
+from pymetal.runtime.translate import translate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "upstream"))
 import trees
@@ -162,6 +166,49 @@ def test_cache_entries(data: bytes, total: bytes, keep: bool, tmp_path_factory: 
     assert cache.get_json(key) in (None, value)
     cache.put_json(key, value)
     assert cache.get_json(key) == value
+
+
+# --- Metal text that the host device reads ---------------------------------------------------------------------------
+
+METAL = """using namespace metal;
+template <typename T> struct twice { inline T operator()(const T x) { return x * T(2.0h); } };
+template <typename T, typename F>
+kernel void each(device T* out [[buffer(0)]], device const T* x [[buffer(1)]], constant float& s [[buffer(2)]],
+                 constant array<long, 4>& n [[buffer(3)]], uint2 i [[thread_position_in_grid]]) {
+  out[i.x] = F()(x[i.x]) * 1.5f + s; // one
+}
+template [[host_name("each_float")]] kernel void each<float, twice<float>>(
+    device float* out [[buffer(0)]], device const float* x [[buffer(1)]], constant float& s [[buffer(2)]],
+    constant array<long, 4>& n [[buffer(3)]], uint2 i [[thread_position_in_grid]]);
+[[host_name("g")]] [[kernel]] void g(device int* o, uint i [[thread_position_in_grid]]) { o[i] = int(i); }
+"""
+PIECES = [
+    "kernel", "void", "template", "<", ">", "(", ")", "{", "}", "[[", "]]", "[[kernel]]", "buffer(0)", "buffer(", ";",
+    ",", 'host_name("f")', 'host_name("', "*", "&", "device", "constant", "uint i [[thread_position_in_grid]]", "1.5h",
+    "0x1p", "::", "metal", '\n# 3 "x"\n', '"', "'", "//", "/*", "decltype(f<1>)", "operator()", "[[buffer(-1)]]",
+    "struct", "return", "[[buffer(99999999999999999999)]]", "\x00", "\u00e9", "\\\n",
+]  # fmt: skip
+
+
+@examples(200)
+@hypothesis.given(
+    cuts=st.lists(
+        st.tuples(st.integers(0, 1 << 16), st.integers(0, 20), st.lists(st.sampled_from(PIECES), max_size=3)),
+        max_size=6,
+    )
+)
+def test_metal_text(cuts: list[tuple[int, int, list[str]]]) -> None:
+    """200 examples: a broken text is read, for the compiler to refuse, or it is refused with a message."""
+    text = METAL
+    for at, length, new in cuts:
+        place = at % max(1, len(text))
+        text = text[:place] + " ".join(new) + text[place + length :]
+    preprocessed = f'# 1 "program_source"\n{text}'
+    with contextlib.suppress(PyMetalError):
+        lint(preprocessed)
+        program = translate(rewrite(preprocessed))
+        assert all(kernel.name for kernel in program.kernels)
+        program.render()
 
 
 # --- the arguments of a kernel ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import near
 import pytest
 import written
 
@@ -13,6 +14,7 @@ from examples.logaddexp import logaddexp
 from examples.smooth_l1 import smooth_l1
 from pymetal.check.findings import BY_NUMBER, KINDS, Finding, allowed, merged
 from pymetal.check.lint import lint
+from pymetal.check.run import Options, check
 
 
 def found(functor: pymetal.Functor) -> dict[str, Finding]:
@@ -72,6 +74,30 @@ def test_equality_of_a_number_with_itself_is_in_the_message() -> None:
 @pytest.mark.parametrize("functor", [atan2, smooth_l1, written.product], ids=lambda f: f.name)
 def test_sound_text(functor: pymetal.Functor) -> None:
     assert found(functor) == {}
+
+
+NEAR = [f for f in vars(near).values() if isinstance(f, pymetal.Functor) and f.name != "compared_with_another"]
+
+
+@pytest.mark.parametrize("functor", NEAR, ids=lambda f: f.name)
+def test_near_misses_are_none(functor: pymetal.Functor) -> None:
+    assert found(functor) == {}
+
+
+def test_a_divisor_is_compared_with_a_number() -> None:
+    assert set(found(near.compared_with_another)) == {"integer-division"}
+
+
+def test_a_dropped_nan_needs_an_operator_that_keeps_it() -> None:
+    """The one rule that runs the functor: torch.relu keeps NaN, and so has a functor of that name to."""
+    kept = check(near.relu, Options(parts=("accuracy",), dtypes=("float16",)))
+    assert kept.findings == ()
+    dropped = check(written.dropped, Options(parts=("accuracy",), dtypes=("float16",), against="torch.relu"))
+    (only,) = [f for f in dropped.findings if f.slug == "nan-dropped"]
+    assert only.span is not None
+    assert only.span.line == line_of("def dropped")
+    assert "(nan): 0, not nan; 2046 elements" in only.message
+    assert "math.isnan" in only.hint
 
 
 def test_logaddexp_is_c10s() -> None:

@@ -16,8 +16,10 @@ from pymetal.accuracy import precise
 from pymetal.accuracy.budget import parse_budget
 from pymetal.accuracy.compare import best, compare
 from pymetal.accuracy.samples import as_float_holds_it, every_value, samples
-from pymetal.check.operators import AgainstError, find_operator
+from pymetal.check.operands import default_scalars, fitting
+from pymetal.check.operators import AgainstError, call, find_operator, is_elementwise
 from pymetal.check.run import Options, check
+from pymetal.check.witness import rounded_scalars
 
 inf, nan = math.inf, math.nan
 
@@ -58,6 +60,8 @@ def test_all_pairs_of_one_byte_and_of_the_grid() -> None:
     pairs = {*zip(x.tolist()[:20_000], y.tolist()[:20_000], strict=True)}
     edge = [0.0, 1.0, -1.0, inf, -inf, torch.finfo(torch.float32).max, float(torch.tensor(0.044715))]
     assert all((p, q) in pairs for p in edge for q in edge)
+    bits = set(x.view(torch.int32).tolist())
+    assert {0x7F800001, 0x7FFFFFFF, -0x7FFFFF, -1} <= bits  # NaNs next to infinity, and of all bits
 
 
 def test_every_binade_has_samples() -> None:
@@ -153,6 +157,42 @@ def test_an_operator_of_another_meaning_is_told() -> None:
     assert "inaccurate" in {f.slug for f in result.findings}
     assert result.measurements[0].against is not None
     assert result.measurements[0].against.witness == "torch.add in float64"
+
+
+def test_integers_stand_beside_an_operator_of_floats() -> None:
+    """torch.hypot takes no integers; the functor takes them to float, and so does the comparison."""
+    result = check(written.length, Options(parts=("accuracy",), dtypes=("int8",), against="torch.hypot"))
+    against = result.measurements[0].against
+    assert against is not None
+    assert (against.compared, result.findings) == (65_536, ())
+    assert 0 < against.max_ulp < 2  # c10 scales by the larger one, which rounds
+
+
+def test_every_operator_that_is_found_for_the_gallery_can_be_asked() -> None:
+    """Arguments in the operator's order, scalars by its names: else nothing would stand beside the functor."""
+    from examples.aten import load
+
+    mute = []
+    for name, functor in load().items():
+        operator, element = find_operator(name), functor.ir.domain[0]
+        if operator is not None:
+            values = rounded_scalars(functor, element, fitting(functor, element, default_scalars(functor, {})))
+            operands = (torch.linspace(0.25, 3, 70).to(element.torch),) * functor.arity.inputs
+            if not is_elementwise(operator, operands, values):
+                mute.append(name)
+    assert mute == []
+
+
+@pytest.mark.parametrize("count", [1, 7, 60_047])
+def test_an_operator_is_asked_for_whole_blocks(count: int) -> None:
+    """torch.softshrink has -0 in the elements that are left over when it goes through a tensor in vectors, else 0."""
+    operator = find_operator("softshrink")
+    assert operator is not None
+    x = torch.full((count,), -0.1)
+    found = call(operator, (x,), {"lambd": 0.5})
+    assert found is not None
+    assert found.shape == x.shape
+    assert len(set(found.signbit().tolist())) == 1
 
 
 def test_reductions_are_no_witness() -> None:

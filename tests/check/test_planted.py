@@ -53,6 +53,9 @@ FAULTS: dict[str, Fault] = {
         "angle", "unary", "return x if math.isnan(x) else math.pi if x < 0 else 0", "return math.pi if x < 0 else 0",
         "float32", ("nan-dropped",),
     ),
+    "a dropped NaN test where bits are read: nextafter": Fault(
+        "nextafter", "binary", "if math.isnan(a) or math.isnan(b)", "if math.isnan(b)", "float32", ("nan-dropped",),
+    ),
     "copysign dropped: erfinv": Fault(
         "erfinv", "special", "math.copysign(inverse_erfc(1 - size), y)", "inverse_erfc(1 - size)", "float32",
         ("inaccurate",),

@@ -64,3 +64,13 @@ def strict(x: T) -> T:
 @pymetal.binary(dtypes=torch.float32)
 def same(a: T, b: T) -> T:
     return a if a == b else b * 0
+
+
+@pymetal.unary(dtypes=torch.float16)
+def dropped(x: T) -> T:
+    return x if x > 0 or x == 0 else 0
+
+
+@pymetal.binary(promotion="int_to_float")
+def length(a: T, b: T) -> T:
+    return metal.c10.hypot(a, b)

@@ -18,8 +18,8 @@ _WORDS = frozenset({
 class _Metal(CppLexer):  # type: ignore[misc]
     """C++ with Metal's own words."""
 
-    def get_tokens_unprocessed(self, text: str, *rest: Any) -> Any:
-        for index, token, value in super().get_tokens_unprocessed(text, *rest):
+    def get_tokens_unprocessed(self, text: str, *rest: Any, **keywords: Any) -> Any:
+        for index, token, value in super().get_tokens_unprocessed(text, *rest, **keywords):
             yield index, Keyword.Type if token in Name and value in _WORDS else token, value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -14,7 +14,7 @@ from pymetal.check.findings import Finding
 from pymetal.check.measure import Measurement
 from pymetal.check.report import highlight, plots
 from pymetal.check.run import Checked
-from pymetal.check.table import count, wrong
+from pymetal.check.table import count, operands, wrong
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #22272e; --back: #ffffff; --soft: #f4f6f8; --line: #d7dce2; --muted: #57606a;
@@ -29,33 +29,40 @@ h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
 p { margin: .35rem 0; } .muted { color: var(--muted); } a { color: var(--link); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .87rem; width: 100%; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
+td.text { white-space: normal; overflow-wrap: anywhere; min-width: 7.5rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .good { color: var(--good); } .bad { color: var(--bad); font-weight: 600; }
 .finding { border-left: 3px solid var(--bad); background: var(--soft); padding: .5rem .8rem; margin: .6rem 0; }
 .finding pre { margin: .3rem 0; } pre { overflow-x: auto; font: .83rem/1.45 ui-monospace, monospace; }
 pre.code { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: .8rem; }
-figure { margin: .4rem 0 1rem; } figure img { max-width: 100%; height: auto; } figcaption { font-size: .85rem; }
+figure { margin: .4rem 0 1rem; } figure img { width: 100%; height: auto; } figcaption { font-size: .85rem; }
 img.dark { display: none; }
 @media (prefers-color-scheme: dark) { img.dark { display: inline; } img.light { display: none; } }
 details > summary { cursor: pointer; margin: .6rem 0; }
 """
 
 
-def write_report(results: Sequence[Checked], folder: Path, title: str) -> Path:
+def write_report(
+    results: Sequence[Checked], folder: Path, title: str, progress: Callable[[str], None] = lambda what: None
+) -> Path:
     """Writes `folder/index.html`, as a whole or not at all; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.html"
-    files.write_whole(path, page(results, title))
+    files.write_whole(path, page(results, title, progress))
     return path
 
 
-def page(results: Sequence[Checked], title: str) -> str:
-    """The whole page."""
+def page(results: Sequence[Checked], title: str, progress: Callable[[str], None] = lambda what: None) -> str:
+    """The whole page; `progress` is called before each functor."""
     light, dark = highlight.styles()
     found = sum(len(r.findings) for r in results)
     verdict = '<span class="good">clean</span>' if not found else f'<span class="bad">{count(found, "finding")}</span>'
     modes = " and ".join(sorted({m.numerics for r in results for m in r.measurements} or {"apple"}))
-    sections = "\n".join(_functor(r) for r in results)
+    sections = []
+    for result in results:
+        progress(f"report, {result.functor.name}")
+        sections.append(_functor(result))
+    body = "\n".join(sections)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -73,7 +80,7 @@ def page(results: Sequence[Checked], title: str) -> str:
 <p>{count(len(results), "functor")}, {verdict}.
 <span class="muted">torch {html.escape(torch.__version__)}, host device, {modes} numerics.</span></p>
 {_contents(results)}
-{sections}
+{body}
 </main></body>
 </html>
 """
@@ -148,16 +155,15 @@ def _accuracy(rows: Sequence[Measurement]) -> str:
 
 
 def _class(column: int) -> str:
-    return ' class="number"' if column in (1, 2, 3, 6, 7) else ""
+    return ' class="number"' if column in (1, 2, 3, 6, 7) else ' class="text"' if column else ""
 
 
 def _cells(row: Measurement) -> list[str]:
     mine, theirs = row.meaning, row.against
-    at = "" if mine.at is None else str(mine.at).split("):")[0] + ")"
     bad = wrong(row)
     return [
         row.dtype, f"{row.samples:,}{' (all)' if row.exhaustive else ''}", f"{mine.max_ulp:.3g}",
-        f"{mine.mean_ulp:.3g}", html.escape(at),
+        f"{mine.mean_ulp:.3g}", html.escape(operands(mine)),
         "" if theirs is None else html.escape(theirs.witness.removesuffix(" in float64")),
         "" if theirs is None else f"{theirs.max_ulp:.3g}", "" if row.torch_max is None else f"{row.torch_max:.3g}",
         f'<span class="bad">{bad}</span>' if bad else '<span class="good">nothing</span>',
@@ -172,8 +178,10 @@ def _figure(measured: Measurement) -> str:
         return ""
     words = f"{measured.functor} at {measured.dtype}: error over the operands"
     images = "".join(f'<img class="{look}" alt="{html.escape(words)}" src="{data}">' for look, data in pictures.items())
-    limit = (
-        f"The dashed line is the limit, {measured.meaning.limit:g} ulp." if len(measured.trace.operands) == 1 else ""
-    )
-    crosses = " Crosses: another kind of value." if bool(measured.trace.errors.isinf().any()) else ""
-    return f"<figure>{images}<figcaption class='muted'>{measured.dtype}. {limit}{crosses}</figcaption></figure>"
+    one = len(measured.trace.operands) == 1
+    said = [f"{measured.dtype}."]
+    if one:
+        said.append(f"The dashed line is the limit, {measured.meaning.limit:g} ulp.")
+    if bool(measured.trace.errors.isinf().any()):
+        said.append(f"{'Crosses' if one else 'Orange'}: another kind of value (NaN, infinity, sign of zero).")
+    return f'<figure>{images}<figcaption class="muted">{" ".join(said)}</figcaption></figure>'

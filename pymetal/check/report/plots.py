@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found,unused-ignore]
 
 _LOOKS = {
-    "light": {"text": "#22272e", "grid": "#d7dce2", "points": "#1668b8", "limit": "#c2410c", "map": "BuPu"},
-    "dark": {"text": "#d5dae0", "grid": "#3a424c", "points": "#63b0f4", "limit": "#fb923c", "map": "magma"},
+    "light": {"text": "#22272e", "grid": "#d7dce2", "points": "#1668b8", "limit": "#c2410c", "map": "GnBu"},
+    "dark": {"text": "#d5dae0", "grid": "#3a424c", "points": "#63b0f4", "limit": "#fb923c", "map": "viridis"},
 }
 _CELLS = 48  # of an image's side
 
@@ -48,7 +48,7 @@ def _picture(measured: Measurement, operands: tuple[Tensor, ...], errors: Tensor
     from matplotlib.figure import Figure  # type: ignore[import-not-found,unused-ignore]
 
     style: dict[str, Any] = _LOOKS[look]
-    figure = Figure(figsize=(7.2, 2.9), dpi=110, layout="constrained")
+    figure = Figure(figsize=(8.6, 3.1), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     figure.patch.set_alpha(0)
     axes = figure.add_subplot()
@@ -118,11 +118,11 @@ def _points(axes: Axes, measured: Measurement, x: Tensor, errors: Tensor, style:
 
 
 def _image(axes: Axes, operands: tuple[Tensor, ...], errors: Tensor, style: dict[str, Any]) -> Any:
-    from matplotlib.colors import LogNorm  # type: ignore[import-not-found,unused-ignore]
+    from matplotlib.colors import ListedColormap, LogNorm  # type: ignore[import-not-found,unused-ignore]
 
     a, b = operands[0], operands[1]
     usable = a.double().isfinite() & b.double().isfinite() & ~errors.isnan()
-    x, y, value = position(a)[usable], position(b)[usable], errors[usable].clamp(1e-2, 1e9)
+    x, y, value = position(a)[usable], position(b)[usable], errors[usable].clamp_min(1e-2)
     low = [float(v.min()) if len(v) else -1.0 for v in (x, y)]
     high = [float(v.max()) if len(v) else 1.0 for v in (x, y)]
     cells = [
@@ -133,12 +133,19 @@ def _image(axes: Axes, operands: tuple[Tensor, ...], errors: Tensor, style: dict
     flat = cells[1] * _CELLS + cells[0]
     largest = torch.zeros(_CELLS * _CELLS, dtype=torch.float64).scatter_reduce(0, flat, value, "amax")
     grid[flat] = largest[flat]
-    most = float(value.max()) if len(value) else 1.0
+    numbers = value[value.isfinite()]
+    most = float(numbers.max()) if len(numbers) else 1.0
     norm = LogNorm(vmin=0.05, vmax=max(most, 1.0))
+    place: dict[str, Any] = {
+        "origin": "lower", "aspect": "auto", "interpolation": "nearest",
+        "extent": (low[0], high[0], low[1], high[1]),
+    }  # fmt: skip
+    cells_of = grid.view(_CELLS, _CELLS)
     image = axes.imshow(
-        grid.view(_CELLS, _CELLS).numpy(), origin="lower", aspect="auto", norm=norm, cmap=style["map"],
-        extent=(low[0], high[0], low[1], high[1]), interpolation="nearest",
-    )  # fmt: skip
+        cells_of.masked_fill(cells_of.isinf(), float("nan")).numpy(), norm=norm, cmap=style["map"], **place
+    )
+    wrong = torch.where(cells_of.isinf(), 1.0, float("nan"))
+    axes.imshow(wrong.numpy(), cmap=ListedColormap([style["limit"]]), **place)
     axes.set_xlabel("first operand")
     axes.set_ylabel("second operand")
     _ticks(axes, "x", a)
