@@ -187,3 +187,8 @@ def test_constructs_of_the_language(name: str) -> None:
     a = torch.tensor([3.0, -6.0, 0.5])
     got = evaluate(expression, a, output=torch.float32, preamble=preamble)
     torch.testing.assert_close(got, a / 3)
+
+
+def test_attributes_before_a_kernel_without_parameters() -> None:
+    """The scan goes on behind the keyword, not at the attribute again."""
+    assert translate('# 1 "program_source"\n[[some::attribute]] kernel void f;\n').kernels == ()

@@ -219,13 +219,13 @@ class _Scanner:
         self.pending.append((found, True))
         return found.end
 
-    def plain(self, start: int) -> int:
+    def plain(self, keyword: int) -> int:
         text = self.text
-        before = re.compile(r"(?:\[\[[^\]]*\]\]\s*)+$").search(text, max(0, start - 200), start)
-        start = before.start() if before else start
+        before = re.compile(r"(?:\[\[[^\]]*\]\]\s*)+$").search(text, max(0, keyword - 200), keyword)
+        start = before.start() if before else keyword
         found = _declaration(text, start, start)
         if found is None or found.parameters is None:
-            return _blank(text, start + len("kernel"))
+            return _blank(text, keyword + len("kernel"))
         at = _blank(text, found.end)
         if attributes := re.compile(r"(?:\[\[[^\]]*\]\]\s*)+").match(text, at):
             at = attributes.end()
