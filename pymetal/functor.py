@@ -73,7 +73,7 @@ class Functor:
             checked = check_functor(self._bodies, self._promotion, self._wanted, self.opmath and not self._widens)
         except RecursionError:
             raise too_deep(self._bodies[-1]) from None
-        self.ir = ir.Checked(functor_name(checked.name), checked.doc, checked.overloads)
+        self.ir = ir.distinct(ir.Checked(functor_name(checked.name), checked.doc, checked.overloads))
         self.__pymetal_definition__ = Definition(self._signature, self.ir, promotes=True)
         self.name = self.ir.name
         self.doc = checked.doc

@@ -27,6 +27,8 @@ RESERVED = frozenset(
     M_PI_H M_E_F M_LN2_F M_LN10_F M_LOG2E_F M_LOG10E_F M_SQRT2_F M_SQRT1_2_F M_PI_2_F M_PI_4_F M_1_PI_F
     M_2_PI_F M_2_SQRTPI_F FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL NULL I assert metal c10 precise
     fast std T params C10_METAL_CONSTEXPR ILP_PER_THREAD IF_CONSTEXPR
+    enable_if_t is_same_v conditional_t numeric_limits is_integral_v is_floating_point_v is_signed_v is_unsigned_v
+    is_scalar_v is_scalar_floating_point_v is_scalar_integral_v is_complex_v vec2type_t opmath_t as_type main
     char8_t co_await co_return co_yield concept consteval constinit requires export import module typeof asm
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
@@ -51,7 +53,9 @@ _VECTORS = frozenset(
 
 
 # Metal has whole families of functions and types with these beginnings.
-_FAMILY = re.compile(r"(?:simd|quad|simdgroup|quadgroup|threadgroup|atomic)_|(?:texture|depth)(?:1d|2d|3d|cube|_)")
+_FAMILY = re.compile(
+    r"(?:simd|quad|simdgroup|quadgroup|threadgroup|atomic|packed)_|(?:texture|depth)(?:1d|2d|3d|cube|_)"
+)
 
 
 def to_ascii(text: str) -> str:

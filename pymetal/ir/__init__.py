@@ -7,6 +7,7 @@ branch, repeat or return. Nothing here knows a particular operator: rows live in
 
 from __future__ import annotations
 
+from pymetal.ir.distinct import distinct
 from pymetal.ir.nodes import (
     Assign,
     Bits,
@@ -112,6 +113,7 @@ __all__ = [
     "blocks",
     "callees",
     "depth",
+    "distinct",
     "expressions",
     "operands",
     "own_expressions",

@@ -21,7 +21,7 @@ from pymetal.ir import Member, Named, Op, Rule, Text, Wrapped
 from pymetal.ops import floats, integers
 from pymetal.ops.integers import Width, on_wide
 from pymetal.ops.metal_math import fused, power_partials
-from pymetal.ops.python import AND, MUL, OR
+from pymetal.ops.python import AND, COMPLEX_POW, MUL, OR
 from pymetal.ops.row import COMPLEX, FLOATING, INTEGERS, UTILS, row
 from pymetal.terms import Term
 
@@ -153,12 +153,6 @@ _op(
 # --- powers, logarithms, complex numbers -----------------------------------------------------------------------------
 
 # The complex functions take or give float2 only.
-_POW = """\
-template <typename U>
-static inline U complex_pow(const U a, const U b) {
-  return U(c10::metal::pow(float2(a), float2(b)));
-}
-"""
 _LOG1P = """\
 template <typename U>
 static inline U complex_log1p(const U z) {
@@ -167,7 +161,8 @@ static inline U complex_log1p(const U z) {
 """
 # By the polar form: 0 at base zero whatever the exponent, and NaN where a part of the logarithm is infinite.
 _POW_COMPLEX = _op(
-    "pow-complex", 2, Rule.SAME, COMPLEX, halves_as_floats(torch.pow), text=Member("complex_pow", _POW), since=(2, 11)
+    "pow-complex", 2, Rule.SAME, COMPLEX, halves_as_floats(torch.pow),
+    text=Member("complex_pow", COMPLEX_POW), since=(2, 11),
 )  # fmt: skip
 _op(
     "metal.c10.pow", 2, Rule.MATHS, FLOATING, torch.pow, power_partials, since=(2, 11),

@@ -173,10 +173,16 @@ POW_INT = row(
         since=(2, 11),
     )
 )  # fmt: skip
+COMPLEX_POW = """\
+template <typename U>
+static inline U complex_pow(const U a, const U b) {
+  return U(c10::metal::pow(float2(a), float2(b)));
+}
+"""
 POW_COMPLEX = row(
     Op(
-        "pow_complex", 2, Rule.SAME, COMPLEX, Named("c10::metal::pow"), _half_complex(torch.pow), header=UTILS,
-        since=(2, 11),
+        "pow_complex", 2, Rule.SAME, COMPLEX, Member("complex_pow", COMPLEX_POW), _half_complex(torch.pow),
+        header=UTILS, since=(2, 11),
     )
 )  # fmt: skip
 
