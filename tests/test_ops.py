@@ -49,7 +49,7 @@ WRITTEN = {
 FORMS = [("default", "T"), ("complex_to_float", "pymetal.RealOf[T]"), ("always_bool", "bool"), ("int_to_float", "T")]
 # Dtypes that a row's kinds admit and the frontend refuses, and why.
 REFUSED = {("make_complex", torch.bfloat16): "Metal has no complex of bfloat"}
-ALL_DTYPES = (*toolbox.DTYPES, torch.complex64, torch.complex32)
+ALL_DTYPES = (*toolbox.DTYPES, torch.complex64)
 
 # In units in the last place of the result's dtype, against the row's reference at double precision, rounded. Rows that
 # keep the type of their operands are exact.
