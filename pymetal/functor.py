@@ -18,6 +18,7 @@ from pymetal.codegen.names import functor_name
 from pymetal.dtypes import DType
 from pymetal.errors import CallError
 from pymetal.frontend.annotations import Signature, parse_signature
+from pymetal.frontend.defaults import check_scalars
 from pymetal.frontend.definition import Definition
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import read_source
@@ -73,6 +74,8 @@ class Functor:
             checked = check_functor(self._bodies, self._promotion, self._wanted, self.opmath and not self._widens)
         except RecursionError:
             raise too_deep(self._bodies[-1]) from None
+        for body in self._bodies:
+            check_scalars(body, body.domain(self._wanted))
         self.ir = ir.distinct(ir.Checked(functor_name(checked.name), checked.doc, checked.overloads))
         self.__pymetal_definition__ = Definition(self._signature, self.ir, promotes=True)
         self.name = self.ir.name
@@ -116,7 +119,18 @@ class Functor:
 
     @functools.cached_property
     def _text(self) -> FunctorText:
+        self._check_complete()
         return functor_text(self.ir)
+
+    def _check_complete(self) -> None:
+        """Refuses a functor of whose `dtypes=` no body serves some; when it is used, all overloads have been added."""
+        missing = [d for d in self._wanted or () if not any(b.admits(d) for b in self._bodies)]
+        if missing:
+            source = self._bodies[0].source
+            raise refusal(
+                "missing-overload", source.span(source.node), dtypes=", ".join(map(str, missing)),
+                functor=source.node.name,
+            )  # fmt: skip
 
     @property
     def functor_source(self) -> str:

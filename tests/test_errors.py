@@ -194,10 +194,10 @@ def f(a: T, b: pymetal.int32) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:13: PM007: 'b' is pymetal.int32 where 'a' is T: the tensors of a functor share one element type
+functor.py:3:13: PM007: 'b' is pymetal.int32 where 'a' is T: a functor has one element type
     def f(a: T, b: pymetal.int32) -> T:
                 ^^^^^^^^^^^^^^^^
-    Give every tensor parameter the same annotation.""",
+    Give them the same annotation.""",
         )
 
     def test_unknown_annotation(self, refused: Refused) -> None:

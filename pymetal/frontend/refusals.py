@@ -50,8 +50,8 @@ REFUSALS: dict[str, Refusal] = {
         "RealOf[T], OpMath[T].",
     ),
     "mixed-elements": _type(
-        7, "{name!r} is {found} where {first!r} is {wanted}: the tensors of a functor share one element type",
-        "Give every tensor parameter the same annotation.",
+        7, "{name!r} is {found} where {first!r} is {wanted}: a functor has one element type",
+        "Give them the same annotation.",
     ),
     "no-dtypes": _type(
         8, "{annotation} admits none of the dtypes of dtypes=({dtypes})", "Change the annotation or dtypes=."
@@ -102,7 +102,7 @@ REFUSALS: dict[str, Refusal] = {
         25, "{name!r} is {wanted} and cannot take a value of type {found}{at}",
         "Convert the value, or use another name for it.",
     ),
-    "does-not-fit": _type(26, "{value} does not fit {dtype}", "Narrow dtypes=, or convert the other operand first."),
+    "does-not-fit": _type(26, "{value} does not fit {dtype}", "{way}"),
     # statements
     "missing-return": Refusal(27, "{functor} can end without a `return`", "Return a value on every path."),
     "bare-return": Refusal(28, "`return` without a value", "Return the result of the functor."),
@@ -150,6 +150,10 @@ REFUSALS: dict[str, Refusal] = {
     "too-deep": Refusal(
         56, "an expression of {functor} is nested too deeply",
         "Give parts of it names; shorten a table of coefficients.",
+    ),
+    "missing-overload": _type(
+        58, "dtypes= names {dtypes}, and no body of {functor} serves that",
+        "Add a body for it with @{functor}.overload, or narrow dtypes=.",
     ),
     "static-loop": _type(52, "{what} in a loop that static_range unrolls", "Use range(), or an `if`."),
 }  # fmt: skip

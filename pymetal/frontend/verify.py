@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import reprlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -198,6 +198,19 @@ def _names(typing: Typing, type_: ir.Type) -> str:
     return ", ".join(dict.fromkeys(str(d) for d in typing.at(type_)))
 
 
+def shown(value: bool | int | float | complex) -> str:
+    """A number in a message: Python does not print integers of thousands of digits."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"an integer of {value.bit_length():,} bits"
+    return repr(value)
+
+
+def _way(value: bool | int | float | complex, type_: ir.Type) -> str:
+    if type_ in (ir.Concrete(dtypes.int32), ir.WEAK_INT) and fits(value, dtypes.int64):
+        return f"A variable of Python integers alone is an int32: write pymetal.int64({value})."
+    return "Narrow dtypes=, or convert the other operand first."
+
+
 def _kinds(op: ir.Op) -> str:
     rows = (op, *filter(None, (op.on_bool, op.on_integer, op.on_complex)))
     kinds = frozenset[Kind]().union(*(r.kinds for r in rows))
@@ -235,7 +248,12 @@ def verify(source: Source, function: Function, element: DType) -> None:
                 dtype = ir.resolve(type_, element)
                 if dtype is not None and not fits(value, dtype):
                     place = span or source.span(source.node)
-                    raise refusal("does-not-fit", place, value=reprlib.repr(value), dtype=dtype)
+                    raise refusal("does-not-fit", place, value=shown(value), dtype=dtype, way=_way(value, type_))
+            case Cast(type_, Const(float() as value), span=span) if not math.isfinite(value):
+                dtype = ir.resolve(type_, element)
+                if dtype is not None and dtype.kind in (Kind.SIGNED, Kind.UNSIGNED):
+                    place = span or source.span(source.node)
+                    raise refusal("does-not-fit", place, value=value, dtype=dtype, way=_way(value, type_))
             case Name() | Cast() | Select() | Bits() | Element() | Invoke():
                 pass
 
