@@ -129,7 +129,7 @@ def parse_signature(source: Source, arity: Arity, keyword_defaults: dict[str, An
                 "mixed-elements", source.span(arg), name=name, found=annotation.text, first=first, wanted=wanted.text
             )
     if not isinstance(wanted.type, (ir.Var, ir.Concrete)):
-        raise refusal("annotation", source.span(tensors[0]), found=wanted.text, near="")
+        raise refusal("element-annotation", source.span(tensors[0]), name=first, found=wanted.text)
     # One dtype is a narrow domain; inside the body it is the element type like any other.
     generic = tuple((name, replace(annotation, type=ir.Var())) for name, annotation in signature.tensors)
     return replace(signature, tensors=generic, element=wanted)

@@ -277,12 +277,9 @@ class Lowering:
         value = self.expressions.lower(node, env)
         if not self.variables.fits(value, self.result):
             describe = self.expressions.describe
-            others = 'use promotion="int_to_float" or dtypes="floating"'
-            if self.expressions.typing.kinds(self.result) == {Kind.BOOL}:
-                others = 'leave bool out, as dtypes="integral" does, and give it an overload of its own'
             raise refusal(
                 "return-type", self.source.span(node), found=describe(value.type), wanted=describe(self.result),
-                at="", cast=self.result, others=others,
+                at="", way=_way_out(self.result, self.expressions.typing, value.type),
             )  # fmt: skip
         return self.expressions.arithmetic.convert(value, self.result)
 
@@ -308,3 +305,16 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
             return rest
         case _:
             return body
+
+
+def _way_out(result: Type, typing: Typing, returned: Type) -> str:
+    """How a body could return what it has to."""
+    wanted, found = typing.kinds(result), typing.kinds(returned)
+    if Kind.COMPLEX in found and Kind.COMPLEX not in wanted:
+        return "Return its .real or abs(), or annotate the result as `ComplexOf[T]`."
+    way = f"Convert it with {result}(...)"
+    if wanted == {Kind.BOOL}:
+        return f'{way}, or leave bool out, as dtypes="integral" does, and give it an overload of its own.'
+    if Kind.FLOATING in found and Kind.FLOATING not in wanted:
+        return f'{way}, or use promotion="int_to_float" or dtypes="floating".'
+    return f"{way}."

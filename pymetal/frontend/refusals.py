@@ -49,6 +49,11 @@ REFUSALS: dict[str, Refusal] = {
         "Allowed: T, Real, Floating, Integral, Signed, Unsigned, Complex, bool, float, pymetal dtypes, ComplexOf[T], "
         "RealOf[T], OpMath[T].",
     ),
+    "element-annotation": Refusal(
+        59, "{name!r} is {found}: a tensor parameter is of the element type itself",
+        "Annotate it with T, Real, Floating, Integral, Signed, Unsigned, Complex or a dtype; {found} is for results, "
+        "scalars, variables and casts.",
+    ),
     "mixed-elements": _type(
         7, "{name!r} is {found} where {first!r} is {wanted}: a functor has one element type",
         "Give them the same annotation.",
@@ -95,8 +100,7 @@ REFUSALS: dict[str, Refusal] = {
         23, "{what} takes bool operands, and this one is {type}", "Write a comparison, such as `x != 0`."
     ),
     "return-type": _type(
-        24, "this returns {found} where the result is {wanted}{at}",
-        "Convert it with {cast}(...), or {others}.",
+        24, "this returns {found} where the result is {wanted}{at}", "{way}",
     ),
     "assign-type": _type(
         25, "{name!r} is {wanted} and cannot take a value of type {found}{at}",
