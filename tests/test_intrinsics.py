@@ -252,6 +252,9 @@ def test_integers(names: list[str], tmp_path: Path) -> None:
 COMPLEX: dict[str, tuple[float, Callable[..., torch.Tensor] | None, str]] = {
     "metal.c10.mul": (4, None, ""),
     "metal.c10.div": (8, lambda x, y: y != 0, "a zero divisor is treated as a real one"),
+    "metal.c10.fma": (
+        16, lambda x, y, z: (x * y + z).abs() > 0.25 * (x * y).abs(), "a product and a sum, which may cancel"
+    ),
     "metal.c10.pow": (64, lambda x, y: x != 0, "0 at base zero, where torch has 1 for exponent 0 and NaN for others"),
     "metal.c10.log1p": (
         64, lambda z: ((z + 1).abs() - 1).abs() > 0.05,
