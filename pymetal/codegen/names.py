@@ -58,9 +58,17 @@ _FAMILY = re.compile(
 )
 
 
+_SPELLED = str.maketrans({
+    **dict.fromkeys("\u2010\u2011\u2013\u2014\u2212", "-"), **dict.fromkeys("\u2018\u2019", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'), "\u00d7": "x", "\u00b7": "*", "\u00f7": "/", "\u00b1": "+-",
+    "\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u2248": "~", "\u2192": "->", "\u21d2": "=>", "\u221e": "inf",
+    "\u03c0": "pi", "\u221a": "sqrt", "\u00df": "ss",
+})  # fmt: skip
+
+
 def to_ascii(text: str) -> str:
-    """`text` in ASCII, as `torch.mps.compile_shader` requires: accents go, other characters become `?`."""
-    plain = unicodedata.normalize("NFKD", text)
+    """`text` in ASCII, as `torch.mps.compile_shader` requires: accents go, signs are spelled, the rest becomes `?`."""
+    plain = unicodedata.normalize("NFKD", text.translate(_SPELLED))
     return "".join(c if ord(c) < 128 else "?" for c in plain if not unicodedata.combining(c))
 
 

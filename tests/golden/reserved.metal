@@ -4,7 +4,7 @@
 
 using namespace metal;
 
-// Parameters and variables whose names Metal reserves; e, ? and ? are not
+// Parameters and variables whose names Metal reserves; e, ss and -> are not
 // ASCII.
 struct reserved_functor {
   template <typename T>
