@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from pymetal import dtypes, intrinsics, ir
+from pymetal.frontend import paths
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Binding, Block, Env, Loop, StatementContext
 from pymetal.frontend.liveness import NONE, assigned
@@ -23,9 +24,10 @@ def lower_exit(x: StatementContext, stmt: ast.Break | ast.Continue, out: list[St
     if loop.static:
         raise refusal("static-loop", x.source.span(stmt), what=what)
     if isinstance(stmt, ast.Break):
-        loop.exits.append(env)
+        loop.breaks.append(env)
         out.append(Break())
     else:
+        loop.continues.append(env)
         out.append(Continue())
     return env, False
 
@@ -35,21 +37,19 @@ def lower_while(x: StatementContext, stmt: ast.While, out: list[Stmt], env: Env,
     _no_else(x, stmt)
     live = x.liveness.again[stmt] | x.liveness.after[stmt] | block.live
     names = assigned(stmt.body) & live
-    compound, before = (stmt, x.unrolled), env
     x.loops.append(Loop(static=False))
-    x.learn_types(compound, names, env, lambda: x.block(stmt.body, before, x.new_block(live)))
-    env = x.variables.declare_ahead(names, out, env, block, compound)
+    env = paths.declare_ahead(x, stmt, names, out, env, block, lambda env: x.block(stmt.body, env, x.new_block(live)))
     condition = x.expressions.test(stmt.test, env, "`while`")
     body, _, _ = x.block(stmt.body, env, x.new_block(live))
     loop = x.loops.pop()
     out.append(While(condition, tuple(body), x.source.span(stmt)))
     endless = isinstance(condition, Const) and bool(condition.value)
-    if endless and not loop.exits and not any(isinstance(s, Return) for s in ir.statements(tuple(body))):
+    if endless and not loop.breaks and not any(isinstance(s, Return) for s in ir.statements(tuple(body))):
         raise refusal(
             "loop", x.source.span(stmt), what="a loop that never ends", way="Leave it by `break` or `return`."
         )
-    ends = loop.exits if endless else [env, *loop.exits]
-    return merge(env, ends), bool(ends)
+    ends = loop.breaks if endless else [env, *loop.breaks]
+    return paths.merge(env, ends), bool(ends)
 
 
 def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
@@ -121,20 +121,28 @@ def _static(x: StatementContext, node: ast.Call, bounds: tuple[Expr, Expr, Expr]
 def _unrolled(
     x: StatementContext, stmt: ast.For, name: str, values: list[Expr], out: list[Stmt], env: Env, block: Block
 ) -> tuple[Env, bool]:
-    """The body once for each value, with the loop variable a constant."""
+    """The body once for each value, with the loop variable a constant.
+
+    The constant goes to the variable that the name has around it where later statements may read that: after the loop,
+    if they are outside its block, and before a branch or a loop that assigns the name.
+    """
     x.loops.append(Loop(static=True))
     x.folded.add(stmt)
     outer = x.unrolled
+    before = env.get(name)
+    home = before if before is None or before.slot is not None else before.home
     falls = True
     for index, value in enumerate(values):
         if not falls:
             break  # an earlier round always returns
         x.unrolled = (*outer, index)
-        env = {**env, name: Binding(value, None, block.number)}
+        env = {**env, name: Binding(value, None, block.number, home=home)}
         statements, env, falls = x.block(stmt.body, env, block)
         out.extend(statements)
     x.unrolled = outer
     x.loops.pop()
+    if values and falls and name in block.live and env[name].is_constant:
+        env = x.assign(name, env[name].value, stmt, out, env, block)
     return env, falls
 
 
@@ -158,7 +166,8 @@ def _counted(
     variable = Name(x.variables.fresh(f"{name}_count" if own else name), type_)
     limits = _range(bounds)
 
-    def body(env: Env) -> list[Stmt]:
+    def body(env: Env) -> tuple[list[Stmt], list[Env]]:
+        """The statements of a round, and the names where it ends."""
         inner, statements = x.new_block(live), list[Stmt]()
         if own:
             env = x.assign(name, variable, stmt, statements, env, inner)
@@ -166,19 +175,17 @@ def _counted(
                 env = {**env, name: replace(env[name], bounds=limits)}
         else:
             env = {**env, name: Binding(variable, None, inner.number, bounds=limits)}
-        return [*statements, *x.block(stmt.body, env, inner)[0]]
+        more, end, falls = x.block(stmt.body, env, inner)
+        return [*statements, *more], [end] if falls else []
 
-    compound, before = (stmt, x.unrolled), env
     x.loops.append(Loop(static=False))
-    x.learn_types(compound, names, env, lambda: body(before))
-    env = x.variables.declare_ahead(names, out, env, block, compound)
-    statements = body(env)
+    env = paths.declare_ahead(x, stmt, names, out, env, block, body)
+    statements, ends = body(env)
     loop = x.loops.pop()
     out.append(For(variable.name, type_, start, stop, step, tuple(statements), x.source.span(stmt)))
-    after = merge(env, [env, *loop.exits])
-    if own and limits is not None and name in after:  # at least one round is certain
-        after[name] = replace(after[name], assigned=True)
-    return after, True
+    # With constant bounds at least one round is certain, and it has ended in one of these ways.
+    ends = [*ends, *loop.continues] if limits is not None else [env]
+    return paths.merge(env, [*ends, *loop.breaks] or [env]), True
 
 
 def _counter_type(x: StatementContext, bounds: tuple[Expr, Expr, Expr]) -> Type:
@@ -223,11 +230,3 @@ def _no_else(x: StatementContext, stmt: ast.For | ast.While) -> None:
         raise refusal(
             "loop", x.source.span(stmt.orelse[0]), what="`else` of a loop", way="Set a flag before `break` and test it."
         )
-
-
-def merge(env: Env, ends: list[Env]) -> dict[str, Binding]:
-    """The names after several paths have met: set only if every path sets them."""
-    return {
-        name: replace(binding, assigned=all(e[name].assigned for e in ends if name in e) if ends else True)
-        for name, binding in env.items()
-    }
