@@ -47,7 +47,8 @@ class Block:
 class Loop:
     """A loop whose body is being lowered."""
 
-    static: bool
+    rounds: int | None = None  # of an unrolled loop
+    table: str | None = None  # what an unrolled loop runs over, if not over static_range
     breaks: list[Env] = field(default_factory=list)  # the names at each `break`
     continues: list[Env] = field(default_factory=list)
 

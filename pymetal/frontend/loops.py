@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pymetal import dtypes, intrinsics, ir
@@ -21,8 +23,13 @@ def lower_exit(x: StatementContext, stmt: ast.Break | ast.Continue, out: list[St
     """`break` and `continue`."""
     what = "`break`" if isinstance(stmt, ast.Break) else "`continue`"
     loop = x.loops[-1]  # Python itself refuses them outside a loop
-    if loop.static:
-        raise refusal("static-loop", x.source.span(stmt), what=what)
+    if loop.rounds is not None:
+        over, way = "that static_range unrolls", "Use range(), or an `if`."
+        if loop.table is not None:
+            over, way = "over a tuple, which is unrolled", "Use an `if`."
+            if loop.table:
+                way = f"Use range(len({loop.table})) and {loop.table}[i], or an `if`."
+        raise refusal("static-loop", x.source.span(stmt), what=what, over=over, way=way)
     if isinstance(stmt, ast.Break):
         loop.breaks.append(env)
         out.append(Break())
@@ -37,7 +44,7 @@ def lower_while(x: StatementContext, stmt: ast.While, out: list[Stmt], env: Env,
     _no_else(x, stmt)
     live = x.liveness.again[stmt] | x.liveness.after[stmt] | block.live
     names = assigned(stmt.body) & live
-    x.loops.append(Loop(static=False))
+    x.loops.append(Loop())
     env = paths.declare_ahead(x, stmt, names, out, env, block, lambda env: x.block(stmt.body, env, x.new_block(live)))
     condition = x.expressions.test(stmt.test, env, "`while`")
     body, _, _ = x.block(stmt.body, env, x.new_block(live))
@@ -62,14 +69,9 @@ def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, blo
     if isinstance(called, ast.Call) and is_dotted(called.func):
         callee = static_value(x.source, called.func)
     if not isinstance(called, ast.Call) or (callee is not range and callee is not intrinsics.static_range):
-        table = x.expressions.table(called, env)
-        if table is not None:
-            constants: list[Expr] = [weak(v, x.source.span(called)) for v in table.values]
-            return _unrolled(x, stmt, stmt.target.id, constants, out, env, block)
-        raise refusal(
-            "loop", x.source.span(called), what=f"a loop over {ast.unparse(called)}",
-            way="Loop over range(...), pymetal.static_range(...) or a tuple of numbers.",
-        )  # fmt: skip
+        values = _numbers(x, called, env)
+        loop = Loop(rounds=_count(x, called, len(values)), table=ast.unparse(called) if is_dotted(called) else "")
+        return _unrolled(x, stmt, stmt.target.id, loop, values, out, env, block)
     if called.keywords or not 1 <= len(called.args) <= 3:
         raise refusal(
             "argument-count", x.source.span(called), name=ast.unparse(called.func), wanted="1 to 3",
@@ -79,7 +81,9 @@ def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, blo
     start, stop, step = _three(x, bounds, called)
     if callee is intrinsics.static_range:
         rounds = _static(x, called, (start, stop, step))
-        return _unrolled(x, stmt, stmt.target.id, [weak(i, x.source.span(called)) for i in rounds], out, env, block)
+        loop = Loop(rounds=len(rounds))
+        values = [weak(i, x.source.span(called)) for i in rounds]
+        return _unrolled(x, stmt, stmt.target.id, loop, values, out, env, block)
     return _counted(x, stmt, stmt.target.id, (start, stop, step), out, env, block)
 
 
@@ -110,23 +114,52 @@ def _static(x: StatementContext, node: ast.Call, bounds: tuple[Expr, Expr, Expr]
                 "loop", x.source.span(node), what="static_range with bounds that are not constants", way="Use range()."
             )
         values.append(value)
-    rounds = range(*values)
-    if len(rounds) > _MAX_UNROLL:
+    start, stop, step = values
+    _count(x, node, max(0, -((start - stop) // step)))  # len() of a range fails where it is too large
+    return range(start, stop, step)
+
+
+def _numbers(x: StatementContext, node: ast.expr, env: Env) -> list[Expr]:
+    """The numbers of a tuple, which has a name outside the functor or is written there."""
+    table = x.expressions.table(node, env)
+    if table is not None:
+        return [weak(v, x.source.span(node)) for v in table.values]
+    values = [x.expressions.lower(e, env) for e in node.elts] if isinstance(node, ast.Tuple | ast.List) else []
+    if not isinstance(node, ast.Tuple | ast.List) or not all(number(v) is not None for v in values):
         raise refusal(
-            "loop", x.source.span(node), what=f"unrolling {len(rounds)} rounds", way=f"Unroll {_MAX_UNROLL} at most."
+            "loop", x.source.span(node), what=f"a loop over {ast.unparse(node)}",
+            way="Loop over range(...), pymetal.static_range(...) or a tuple of constant numbers.",
+        )  # fmt: skip
+    return values
+
+
+def _count(x: StatementContext, node: ast.expr, count: int) -> int:
+    """The rounds of a loop to unroll; with those of the loops around it, they are not too many."""
+    around = math.prod(loop.rounds for loop in x.loops if loop.rounds is not None)
+    if count * around > _MAX_UNROLL:
+        times = f" {around} times" if around > 1 else ""
+        raise refusal(
+            "loop", x.source.span(node), what=f"unrolling {count} rounds{times}", way=f"Unroll {_MAX_UNROLL} at most."
         )
-    return rounds
+    return count
 
 
 def _unrolled(
-    x: StatementContext, stmt: ast.For, name: str, values: list[Expr], out: list[Stmt], env: Env, block: Block
+    x: StatementContext,
+    stmt: ast.For,
+    name: str,
+    loop: Loop,
+    values: Sequence[Expr],
+    out: list[Stmt],
+    env: Env,
+    block: Block,
 ) -> tuple[Env, bool]:
     """The body once for each value, with the loop variable a constant.
 
     The constant goes to the variable that the name has around it where later statements may read that: after the loop,
     if they are outside its block, and before a branch or a loop that assigns the name.
     """
-    x.loops.append(Loop(static=True))
+    x.loops.append(loop)
     x.folded.add(stmt)
     outer = x.unrolled
     before = env.get(name)
@@ -178,7 +211,7 @@ def _counted(
         more, end, falls = x.block(stmt.body, env, inner)
         return [*statements, *more], [end] if falls else []
 
-    x.loops.append(Loop(static=False))
+    x.loops.append(Loop())
     env = paths.declare_ahead(x, stmt, names, out, env, block, body)
     statements, ends = body(env)
     loop = x.loops.pop()

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import bodies
 import differential
 import pytest
+import toolbox
 import torch
+
+from pymetal import PyMetalError
 
 BODIES = {
     "in a branch": "q = 0\nif a > 0:\n    for q in pymetal.static_range(3):\n        a = a + 1\nreturn a + q",
@@ -97,6 +103,21 @@ BODIES = {
     "in a loop's first round it is a constant": (
         "q = 3\nfor q in pymetal.static_range(1, 3):\n    a = a + q\nfor i in range(3):\n    b = b + 12 // q\n    if a > i:\n        q = q + 1\nreturn a + b"
     ),
+    "without a reader in a loop": "for i in range(3):\n    for q in pymetal.static_range(3):\n        a = a + q\nreturn a",
+    "over numbers written there": "for q in (5, -7, LIMIT):\n    a = a * 2 + q\nreturn a + q",
+    "over a list written there, in a branch": "q = 0\nif a > b:\n    for q in [1, 2]:\n        b = b + q\nreturn a * b + q",
+    "over no numbers": "q = 2\nfor q in ():\n    a = a + q\nreturn a + q",
+    "set in a constant loop": "for i in range(4, -1, -2):\n    y = a + i\nreturn y",
+    "set in nested constant loops": (
+        "for i in range(3):\n    for j in range(2):\n        y = a + i * j\n        z = y\nreturn y * 10 + z + i + j"
+    ),
+    "set before each way out of a round": (
+        "for i in range(3):\n    if a > i:\n        y = b\n        continue\n    if b > i:\n        y = a\n        break\n    y = i\nreturn y + i"
+    ),
+    "set in an unrolled loop in a constant one": (
+        "for i in range(3):\n    for q in WEIGHTS:\n        y = a + q\n    if a > b:\n        q = q + i\nreturn y * 10 + q"
+    ),
+    "a constant loop that always returns": "for i in range(3):\n    return a + i\nreturn b",
 }  # fmt: skip
 
 
@@ -108,3 +129,74 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, differential
 @pytest.mark.parametrize("dtype", [torch.int32, torch.float32])
 def test_unrolled_loops(programs: dict[str, differential.Program], dtype: torch.dtype) -> None:
     bodies.check(programs, dtype)
+
+
+def test_a_variable_that_nothing_reads_leaves_no_text(programs: dict[str, differential.Program]) -> None:
+    text = programs["without a reader in a loop"].functor.functor_source
+    assert not re.search(r"\bq\b", text), text
+
+
+NESTED = "for i in pymetal.static_range(1024):\n    for j in {}:\n        a = a + j\nreturn a"
+LARGE = {
+    "nested": (NESTED.format("pymetal.static_range(1024)"), "PM045: unrolling 1024 rounds 1024 times"),
+    "nested, in a loop": (
+        "for i in pymetal.static_range(40):\n    for k in range(3):\n        for j in pymetal.static_range(40):\n            a = a + j\nreturn a",
+        "PM045: unrolling 40 rounds 40 times",
+    ),
+    "a tuple, nested": (NESTED.format("WEIGHTS"), "PM045: unrolling 3 rounds 1024 times"),
+    "a large tuple": ("for c in LARGE:\n    a = a + c\nreturn a", "PM045: unrolling 100000 rounds"),
+    "a huge range": (
+        "for i in pymetal.static_range(10**30):\n    a = a + i\nreturn a",
+        f"PM045: unrolling {10**30} rounds",
+    ),
+    "an array": ("for i in range(100000):\n    a = a + LARGE[i]\nreturn a", "PM057: LARGE has 100000 numbers"),
+}
+
+
+@pytest.mark.parametrize("title", LARGE)
+def test_what_is_too_large_is_refused(title: str, tmp_path: Path) -> None:
+    body, message = LARGE[title]
+    with pytest.raises(PyMetalError, match=message) as caught:
+        toolbox.load(tmp_path, bodies.CONSTANTS + "LARGE = tuple(range(100000))\n" + bodies.text(0, body))
+    assert caught.value.span is not None
+    assert caught.value.span.text.strip() in body
+
+
+def test_as_many_rounds_as_may_be(tmp_path: Path) -> None:
+    body = "y = 0\nfor i in pymetal.static_range(32):\n    for j in pymetal.static_range(32):\n        y = i + j\nreturn a + y"
+    assert toolbox.load(tmp_path, bodies.text(0, body)).f0.functor_source.count("y = ") == 1024
+
+
+@pytest.mark.parametrize("values", ["(a, 1)", "(1, b + 2)", "a", "(1, 'x')"])
+def test_a_loop_over_what_is_not_constant_is_refused(values: str, tmp_path: Path) -> None:
+    with pytest.raises(PyMetalError, match=r"PM045: a loop over|PM033") as caught:
+        toolbox.load(tmp_path, bodies.text(0, f"for q in {values}:\n    a = a + q\nreturn a"))
+    assert caught.value.span is not None
+
+
+@pytest.mark.parametrize("way", ["break", "continue"])
+@pytest.mark.parametrize(
+    ("values", "over"),
+    [("WEIGHTS", "over a tuple"), ("(3, 1)", "over a tuple"), ("pymetal.static_range(3)", "static_range")],
+)
+def test_leaving_an_unrolled_loop_names_what_it_runs_over(way: str, values: str, over: str, tmp_path: Path) -> None:
+    with pytest.raises(PyMetalError, match=f"PM052: `{way}` in a loop .*{over}") as caught:
+        toolbox.load(
+            tmp_path, bodies.CONSTANTS + bodies.text(0, f"for q in {values}:\n    if a > q:\n        {way}\nreturn a")
+        )
+    assert ("static_range" in str(caught.value).replace(values, "")) == (over == "static_range")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("y = y + a\nreturn y", "used before it is assigned"),
+        ("return y", "PM011"),
+        ("y += a\nreturn y", "used before it is assigned"),
+        ("if a > b:\n    y = a\nreturn y", "assigned on some paths only"),
+        ("for i in range(3):\n    if a > i:\n        continue\n    y = a\nreturn y", "assigned on some paths only"),
+    ],
+)
+def test_why_a_variable_is_not_set(body: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(PyMetalError, match=message):
+        toolbox.load(tmp_path, bodies.text(0, body))
