@@ -35,7 +35,8 @@ class Writer(programs.Writer):
         self.name = name
         self.helpers: list[str] = []  # names that bodies may call
         self.truths: list[str] = []  # variables that are true or false
-        self.counters: list[str] = []  # variables of loops around: small integers
+        self.counters: list[str] = []  # variables of loops around, and others that are small integers
+        self.reused: list[str] = []  # of them, those that any loop and any assignment may set
         self.indices: dict[str, str] = {}  # of them, those that stay inside a table
         self.loops: list[str] = []
         self.room = 40  # statements that may still be written
@@ -56,9 +57,13 @@ class Writer(programs.Writer):
 
     def function(self, name: str, decorator: str, room: int) -> str:
         self.room, self.truths, self.counters, self.indices, self.loops = room, [], [], {}, []
+        self.reused = ["k1", "k2"][: self.random.choice([0, 1, 2])]
+        starts = [f"{name} = {self.random.randint(-3, 9)}" for name in self.reused]
+        self.counters += self.reused
         lines, variables, falls = self.block(["a", "b"], 3, self.random.randint(2, 6))
         if falls:
             lines.append(f"return {self.number(variables, 3)}")
+        lines = [*starts, *lines]
         if self.random.random() < 0.2:
             fact = f"is_{self.kind}"
             lines.insert(0, f"assert pymetal.{fact}(T)")
@@ -67,9 +72,14 @@ class Writer(programs.Writer):
     # --- statements ---
 
     def block(self, variables: list[str], depth: int, statements: int) -> tuple[list[str], list[str], bool]:
+        truths, counters, reused = self.truths[:], self.counters[:], self.reused[:]
+        found = self.statements(variables, depth, statements)
+        self.truths, self.counters, self.reused = truths, counters, reused
+        return found
+
+    def statements(self, variables: list[str], depth: int, statements: int) -> tuple[list[str], list[str], bool]:
         lines: list[str] = []
         variables = list(variables)
-        truths = list(self.truths)
         for _ in range(statements):
             self.room -= 1
             kind = self.random.random()
@@ -77,23 +87,21 @@ class Writer(programs.Writer):
                 more, variables, falls = self.compound(variables, depth)
                 lines += more
                 if not falls:
-                    self.truths = truths
                     return lines, variables, False
             elif self.loops and self.loops[-1] == "dynamic" and kind < 0.52 and depth < 3:
                 lines.append(self.random.choice(["break", "continue"]))
-                self.truths = truths
                 return lines, variables, False
             elif kind < 0.55 and depth < 3:
                 lines.append(f"return {self.number(variables, 2)}")
-                self.truths = truths
                 return lines, variables, False
             else:
                 lines += self.simple(variables) if kind < 0.99 else ["pass"]
-        self.truths = truths
         return lines or ["pass"], variables, True
 
     def simple(self, variables: list[str]) -> list[str]:
         """An assignment of some form; adds what it sets to `variables`."""
+        if self.reused and self.random.random() < 0.2:
+            return [self.small_step()]
         kind = self.random.random()
         if kind < 0.12:
             name = self.random.choice(variables)
@@ -133,12 +141,26 @@ class Writer(programs.Writer):
             variables.append(name)
         return [line]
 
+    def small_step(self) -> str:
+        """An assignment of a small integer."""
+        source = self.random
+        name, other = source.choice(self.reused), source.choice(self.counters)
+        return source.choice(
+            [
+                f"{name} = ({name} + {source.randint(1, 3)}) % 7", f"{name} = ({other} * 2 - {name}) % 11",
+                f"{name} = {source.randint(-3, 9)}", f"{name} = {other} % 9",
+                f"{name}, {other} = {other}, {name}" if other in self.reused else f"{name} = -{name} % 8",
+            ]
+        )  # fmt: skip
+
     def counted(self) -> int:
         self.count += 1
         return self.count
 
     def compound(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
         kind = self.random.random()
+        if kind < 0.06:
+            return self.first_unrolled(variables, depth)
         if kind < 0.4:
             return self.branch(variables, depth)
         if kind < 0.5:
@@ -176,8 +198,9 @@ class Writer(programs.Writer):
 
     def count_loop(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
         """A `for` loop: over a range of some form, unrolled, or over a table."""
-        name = f"i{self.counted()}"
         source = self.random
+        again = bool(self.reused) and source.random() < 0.5
+        name = source.choice(self.reused) if again else f"i{self.counted()}"
         kind = source.random()
         table = None
         if kind < 0.3:
@@ -190,12 +213,10 @@ class Writer(programs.Writer):
             iterable = f"range({start}, {start + step * source.randint(0, 4) + source.choice([0, 0, 1])}, {step})"
         elif kind < 0.7:
             iterable = self.runtime_range(variables)
-        elif kind < 0.8:
-            iterable = source.choice(["STEPS", "POLY"])
         else:
-            iterable = f"pymetal.static_range({source.choice(['1', '3', '1, 4', '3, 0, -1', '0, 4, 2'])})"
+            iterable = self.unrolled()
         static = kind >= 0.7
-        with self.inside(name, "static" if static else "dynamic", table):
+        with self.inside(name, "static" if static else "dynamic", None if again else table):
             body, _, _ = self.block(variables, depth - 1, source.randint(1, 3))
         lines = [f"for {name} in {iterable}:", *(f"    {line}" for line in body)]
         if kind < 0.3 and source.random() < 0.4 and not _leaves(body):
@@ -203,9 +224,27 @@ class Writer(programs.Writer):
             return [*lines, f"{after} = T({name})"], [*variables, after], True
         return lines, variables, True
 
+    def unrolled(self) -> str:
+        """What an unrolled loop runs over: integers."""
+        counts = self.random.choice(["1", "3", "1, 4", "3, 0, -1", "0, 4, 2"])
+        return self.random.choice(["STEPS", "POLY", "(5, -1)", "[2]", *[f"pymetal.static_range({counts})"] * 5])
+
+    def first_unrolled(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
+        """A variable that an unrolled loop sets in one branch, and an assignment in the other."""
+        name = f"k{self.counted()}_"
+        lines = [f"if {self.truth(variables, 2)}:", f"    for {name} in {self.unrolled()}:"]
+        with self.inside(name, "static"):
+            body, _, _ = self.block(variables, depth - 1, self.random.randint(1, 2))
+        lines += [f"        {line}" for line in body]
+        lines += ["else:", f"    {name} = {self.random.randint(-3, 9)}"]
+        self.counters.append(name)
+        self.reused.append(name)
+        return lines, variables, True
+
     def runtime_range(self, variables: list[str]) -> str:
         """A range whose bounds the operands decide."""
-        small = self.small(variables)
+        small = f"{self.random.choice(self.reused)} % 5" if self.reused and self.random.random() < 0.4 else ""
+        small = small or self.small(variables)
         return self.random.choice(
             [f"range({small})", f"range({small}, {self.random.randint(0, 6)})", f"range({small}, -3, -2)"]
         )
