@@ -43,7 +43,8 @@ def _before(body: list[ast.stmt], live: Live, at_break: Live, at_continue: Live,
                 bound, after = _writes([target]), live
                 live = _loop(stmt, inner, live, bound, after, found)
                 if _has_rounds(iterable):
-                    live = _before(inner, live, after, live, found) - bound
+                    # What it does not assign stays wanted: statements after a loop that always returns are lowered too.
+                    live = (_before(inner, live, after, live, found) | (after - assigned(inner))) - bound
                 live |= _reads(iterable)
             case ast.Return(value=value):
                 live = _reads(value) if value else NONE

@@ -218,7 +218,7 @@ def _counted(
     out.append(For(variable.name, type_, start, stop, step, tuple(statements), x.source.span(stmt)))
     # With constant bounds at least one round is certain, and it has ended in one of these ways.
     ends = [*ends, *loop.continues] if limits is not None else [env]
-    return paths.merge(env, [*ends, *loop.breaks] or [env]), True
+    return paths.merge(env, [*ends, *loop.breaks]), True
 
 
 def _counter_type(x: StatementContext, bounds: tuple[Expr, Expr, Expr]) -> Type:

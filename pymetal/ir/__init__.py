@@ -50,6 +50,7 @@ from pymetal.ir.types import (
     Weak,
     resolve,
 )
+from pymetal.ir.unread import without_unread
 from pymetal.ir.walk import (
     blocks,
     callees,
@@ -119,4 +120,5 @@ __all__ = [
     "statements",
     "subexpressions",
     "uses",
+    "without_unread",
 ]

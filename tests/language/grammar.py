@@ -227,7 +227,7 @@ class Writer(programs.Writer):
     def unrolled(self) -> str:
         """What an unrolled loop runs over: integers."""
         counts = self.random.choice(["1", "3", "1, 4", "3, 0, -1", "0, 4, 2"])
-        return self.random.choice(["STEPS", "POLY", "(5, -1)", "[2]", *[f"pymetal.static_range({counts})"] * 5])
+        return self.random.choice(["STEPS", "POLY", "(5, 1)", "[2]", *[f"pymetal.static_range({counts})"] * 5])
 
     def first_unrolled(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
         """A variable that an unrolled loop sets in one branch, and an assignment in the other."""

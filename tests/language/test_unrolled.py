@@ -117,6 +117,12 @@ BODIES = {
     "set in an unrolled loop in a constant one": (
         "for i in range(3):\n    for q in WEIGHTS:\n        y = a + q\n    if a > b:\n        q = q + i\nreturn y * 10 + q"
     ),
+    "what is read after a constant loop that always returns": (
+        "if a > b:\n    y = a\n    z = b\nelse:\n    y = z = b + 1\nfor i in range(3):\n    z = 2\n    return a + i\nreturn y + z"
+    ),
+    "what is read after a constant loop that may return": (
+        "if a > b:\n    y = a\n    z = b\nelse:\n    y = z = b + 1\nfor i in range(3):\n    if a > i:\n        return z\n    z = i + b\nreturn y + z"
+    ),
     "a constant loop that always returns": "for i in range(3):\n    return a + i\nreturn b",
 }  # fmt: skip
 
@@ -134,6 +140,12 @@ def test_unrolled_loops(programs: dict[str, differential.Program], dtype: torch.
 def test_a_variable_that_nothing_reads_leaves_no_text(programs: dict[str, differential.Program]) -> None:
     text = programs["without a reader in a loop"].functor.functor_source
     assert not re.search(r"\bq\b", text), text
+
+
+def test_what_nothing_reads_leaves_no_text(tmp_path: Path) -> None:
+    body = "q, _ = divmod(a, LIMIT)\nd = q\nd = d\nfor i in range(3):\n    i = b\n    d += 1\nt = d * 2\nreturn d"
+    text = toolbox.load(tmp_path, bodies.CONSTANTS + bodies.text(0, body)).f0.functor_source
+    assert not re.search(r"\b(_|t|i) =|d = d;|%", text), text
 
 
 NESTED = "for i in pymetal.static_range(1024):\n    for j in {}:\n        a = a + j\nreturn a"
