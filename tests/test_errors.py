@@ -1123,10 +1123,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:9: PM014: 'z' may not be set here: it is assigned on some paths only
+functor.py:4:9: PM014: 'z' may not be set here: it is used before it is assigned
         y = z + x
             ^
-    Assign it before the branch, or on every path.""",
+    Assign it above.""",
         )
 
     def test_declared_without_value(self, refused: Refused) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from pymetal.frontend.annotations import Signature
-from pymetal.frontend.arithmetic import Arithmetic
+from pymetal.frontend.arithmetic import Arithmetic, number
 from pymetal.frontend.liveness import Live, Liveness
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
@@ -24,6 +24,12 @@ class Binding:
     block: int  # the block that declares it
     assigned: bool = True  # False: declared, but some path to here sets no value
     bounds: tuple[int, int] | None = None  # the lowest and highest value of a loop variable, where they are constant
+    home: Binding | None = None  # of a constant, the variable that the name had before
+
+    @property
+    def is_constant(self) -> bool:
+        """True for the variable of an unrolled loop, which no variable of the text holds."""
+        return self.slot is None and number(self.value) is not None
 
 
 Env = Mapping[str, Binding]
@@ -41,8 +47,10 @@ class Block:
 class Loop:
     """A loop whose body is being lowered."""
 
-    static: bool
-    exits: list[Env] = field(default_factory=list)  # the names at each `break`
+    rounds: int | None = None  # of an unrolled loop
+    table: str | None = None  # what an unrolled loop runs over, if not over static_range
+    breaks: list[Env] = field(default_factory=list)  # the names at each `break`
+    continues: list[Env] = field(default_factory=list)
 
 
 class ExpressionContext(Protocol):
@@ -67,9 +75,18 @@ class ExpressionContext(Protocol):
 class VariableContext(Protocol):
     """The variables of one function."""
 
+    taken: set[str]
+    trials: list[tuple[object, Live]]
+
     def fresh(self, name: str) -> str: ...
 
     def declare(self, out: list[Stmt], name: str, key: object, value: Expr | None, block: Block) -> Binding: ...
+
+    def settle(
+        self, names: Live, out: list[Stmt], env: Env, block: Block, compound: tuple[ast.stmt, object]
+    ) -> Env: ...
+
+    def unknown(self, names: Live, env: Env, compound: object) -> Live: ...
 
     def declare_ahead(self, names: Live, out: list[Stmt], env: Env, block: Block, compound: object) -> Env: ...
 
@@ -86,6 +103,7 @@ class StatementContext(Protocol):
     liveness: Liveness
     loops: list[Loop]
     unrolled: tuple[int, ...]
+    blocks: int
     folded: set[ast.AST]
 
     @property
@@ -99,5 +117,3 @@ class StatementContext(Protocol):
     def block(self, stmts: list[ast.stmt], env: Env, block: Block) -> tuple[list[Stmt], Env, bool]: ...
 
     def assign(self, name: str, value: Expr, stmt: ast.stmt, out: list[Stmt], env: Env, block: Block) -> Env: ...
-
-    def learn_types(self, compound: object, names: Live, env: Env, run: Callable[[], object]) -> None: ...

@@ -25,6 +25,7 @@ _UNARY: dict[type[ast.unaryop], Op] = {ast.USub: ops.NEG, ast.Invert: ops.INVERT
 _COMPARE: dict[type[ast.cmpop], Op] = {
     ast.Eq: ops.EQ, ast.NotEq: ops.NE, ast.Lt: ops.LT, ast.LtE: ops.LE, ast.Gt: ops.GT, ast.GtE: ops.GE,
 }  # fmt: skip
+_MAX_TABLE = 4096
 _PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
 
 
@@ -101,10 +102,11 @@ class Expressions:
         if root(node) in env:
             binding = env[root(node)]
             if not binding.assigned:
-                raise refusal("unset", span, name=name)
+                way = "Assign it before the branch, or on every path."
+                raise refusal("unset", span, name=name, when="assigned on some paths only", way=way)
             return binding.value
         if root(node) in self.local_names:
-            raise refusal("unset", span, name=name)
+            raise refusal("unset", span, name=name, when="used before it is assigned", way="Assign it above.")
         value = static_value(self.source, node, [*env, *self.local_names])
         if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
             value = value.item()  # a numpy scalar
@@ -152,6 +154,8 @@ class Expressions:
             if not -size <= fixed < size:
                 raise refusal("table-index", span, name=table.name, size=size, what=f"{fixed} is outside")
             return weak(table.values[fixed], span)
+        if size > _MAX_TABLE:
+            raise refusal("table-size", span, name=table.name, size=size, most=_MAX_TABLE)
         bounds = env[index.id].bounds if isinstance(index, ast.Name) and index.id in env else None
         if bounds is None or not 0 <= bounds[0] <= bounds[1] < size:
             raise refusal(

@@ -40,7 +40,12 @@ def _before(body: list[ast.stmt], live: Live, at_break: Live, at_continue: Live,
                 live = _loop(stmt, inner, head, NONE, live, found)
             case ast.For(target=target, iter=iterable, body=inner):
                 found.after[stmt] = live
-                live = _loop(stmt, inner, live, _writes([target]), live, found) | _reads(iterable)
+                bound, after = _writes([target]), live
+                live = _loop(stmt, inner, live, bound, after, found)
+                if _has_rounds(iterable):
+                    # What it does not assign stays wanted: statements after a loop that always returns are lowered too.
+                    live = (_before(inner, live, after, live, found) | (after - assigned(inner))) - bound
+                live |= _reads(iterable)
             case ast.Return(value=value):
                 live = _reads(value) if value else NONE
             case ast.Break():
@@ -67,6 +72,20 @@ def _loop(stmt: ast.stmt, inner: list[ast.stmt], head: Live, bound: Live, after:
             found.again[stmt] = head
             return head
         head = grown
+
+
+def _has_rounds(iterable: ast.expr) -> bool:
+    """True if a loop surely has a round: over a tuple, or a range of numbers that are written there."""
+    match iterable:
+        case ast.Call(args=args, keywords=[]) if 1 <= len(args) <= 3:
+            try:
+                return bool(range(*(ast.literal_eval(a) for a in args)))
+            except (ValueError, TypeError):
+                return False
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return bool(elements)
+        case _:
+            return isinstance(iterable, (ast.Name, ast.Attribute))  # a table without elements is refused
 
 
 def _reads(node: ast.AST) -> Live:

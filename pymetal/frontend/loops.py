@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pymetal import dtypes, intrinsics, ir
+from pymetal.frontend import paths
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Binding, Block, Env, Loop, StatementContext
 from pymetal.frontend.liveness import NONE, assigned
@@ -20,12 +23,18 @@ def lower_exit(x: StatementContext, stmt: ast.Break | ast.Continue, out: list[St
     """`break` and `continue`."""
     what = "`break`" if isinstance(stmt, ast.Break) else "`continue`"
     loop = x.loops[-1]  # Python itself refuses them outside a loop
-    if loop.static:
-        raise refusal("static-loop", x.source.span(stmt), what=what)
+    if loop.rounds is not None:
+        over, way = "that static_range unrolls", "Use range(), or an `if`."
+        if loop.table is not None:
+            over, way = "over a tuple, which is unrolled", "Use an `if`."
+            if loop.table:
+                way = f"Use range(len({loop.table})) and {loop.table}[i], or an `if`."
+        raise refusal("static-loop", x.source.span(stmt), what=what, over=over, way=way)
     if isinstance(stmt, ast.Break):
-        loop.exits.append(env)
+        loop.breaks.append(env)
         out.append(Break())
     else:
+        loop.continues.append(env)
         out.append(Continue())
     return env, False
 
@@ -35,21 +44,19 @@ def lower_while(x: StatementContext, stmt: ast.While, out: list[Stmt], env: Env,
     _no_else(x, stmt)
     live = x.liveness.again[stmt] | x.liveness.after[stmt] | block.live
     names = assigned(stmt.body) & live
-    compound, before = (stmt, x.unrolled), env
-    x.loops.append(Loop(static=False))
-    x.learn_types(compound, names, env, lambda: x.block(stmt.body, before, x.new_block(live)))
-    env = x.variables.declare_ahead(names, out, env, block, compound)
+    x.loops.append(Loop())
+    env = paths.declare_ahead(x, stmt, names, out, env, block, lambda env: x.block(stmt.body, env, x.new_block(live)))
     condition = x.expressions.test(stmt.test, env, "`while`")
     body, _, _ = x.block(stmt.body, env, x.new_block(live))
     loop = x.loops.pop()
     out.append(While(condition, tuple(body), x.source.span(stmt)))
     endless = isinstance(condition, Const) and bool(condition.value)
-    if endless and not loop.exits and not any(isinstance(s, Return) for s in ir.statements(tuple(body))):
+    if endless and not loop.breaks and not any(isinstance(s, Return) for s in ir.statements(tuple(body))):
         raise refusal(
             "loop", x.source.span(stmt), what="a loop that never ends", way="Leave it by `break` or `return`."
         )
-    ends = loop.exits if endless else [env, *loop.exits]
-    return merge(env, ends), bool(ends)
+    ends = loop.breaks if endless else [env, *loop.breaks]
+    return paths.merge(env, ends), bool(ends)
 
 
 def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
@@ -62,14 +69,9 @@ def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, blo
     if isinstance(called, ast.Call) and is_dotted(called.func):
         callee = static_value(x.source, called.func)
     if not isinstance(called, ast.Call) or (callee is not range and callee is not intrinsics.static_range):
-        table = x.expressions.table(called, env)
-        if table is not None:
-            constants: list[Expr] = [weak(v, x.source.span(called)) for v in table.values]
-            return _unrolled(x, stmt, stmt.target.id, constants, out, env, block)
-        raise refusal(
-            "loop", x.source.span(called), what=f"a loop over {ast.unparse(called)}",
-            way="Loop over range(...), pymetal.static_range(...) or a tuple of numbers.",
-        )  # fmt: skip
+        values = _numbers(x, called, env)
+        loop = Loop(rounds=_count(x, called, len(values)), table=ast.unparse(called) if is_dotted(called) else "")
+        return _unrolled(x, stmt, stmt.target.id, loop, values, out, env, block)
     if called.keywords or not 1 <= len(called.args) <= 3:
         raise refusal(
             "argument-count", x.source.span(called), name=ast.unparse(called.func), wanted="1 to 3",
@@ -79,7 +81,9 @@ def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, blo
     start, stop, step = _three(x, bounds, called)
     if callee is intrinsics.static_range:
         rounds = _static(x, called, (start, stop, step))
-        return _unrolled(x, stmt, stmt.target.id, [weak(i, x.source.span(called)) for i in rounds], out, env, block)
+        loop = Loop(rounds=len(rounds))
+        values = [weak(i, x.source.span(called)) for i in rounds]
+        return _unrolled(x, stmt, stmt.target.id, loop, values, out, env, block)
     return _counted(x, stmt, stmt.target.id, (start, stop, step), out, env, block)
 
 
@@ -110,31 +114,68 @@ def _static(x: StatementContext, node: ast.Call, bounds: tuple[Expr, Expr, Expr]
                 "loop", x.source.span(node), what="static_range with bounds that are not constants", way="Use range()."
             )
         values.append(value)
-    rounds = range(*values)
-    if len(rounds) > _MAX_UNROLL:
+    start, stop, step = values
+    _count(x, node, max(0, -((start - stop) // step)))  # len() of a range fails where it is too large
+    return range(start, stop, step)
+
+
+def _numbers(x: StatementContext, node: ast.expr, env: Env) -> list[Expr]:
+    """The numbers of a tuple, which has a name outside the functor or is written there."""
+    table = x.expressions.table(node, env)
+    if table is not None:
+        return [weak(v, x.source.span(node)) for v in table.values]
+    values = [x.expressions.lower(e, env) for e in node.elts] if isinstance(node, ast.Tuple | ast.List) else []
+    if not isinstance(node, ast.Tuple | ast.List) or not all(number(v) is not None for v in values):
         raise refusal(
-            "loop", x.source.span(node), what=f"unrolling {len(rounds)} rounds", way=f"Unroll {_MAX_UNROLL} at most."
+            "loop", x.source.span(node), what=f"a loop over {ast.unparse(node)}",
+            way="Loop over range(...), pymetal.static_range(...) or a tuple of constant numbers.",
+        )  # fmt: skip
+    return values
+
+
+def _count(x: StatementContext, node: ast.expr, count: int) -> int:
+    """The rounds of a loop to unroll; with those of the loops around it, they are not too many."""
+    around = math.prod(loop.rounds for loop in x.loops if loop.rounds is not None)
+    if count * around > _MAX_UNROLL:
+        times = f" {around} times" if around > 1 else ""
+        raise refusal(
+            "loop", x.source.span(node), what=f"unrolling {count} rounds{times}", way=f"Unroll {_MAX_UNROLL} at most."
         )
-    return rounds
+    return count
 
 
 def _unrolled(
-    x: StatementContext, stmt: ast.For, name: str, values: list[Expr], out: list[Stmt], env: Env, block: Block
+    x: StatementContext,
+    stmt: ast.For,
+    name: str,
+    loop: Loop,
+    values: Sequence[Expr],
+    out: list[Stmt],
+    env: Env,
+    block: Block,
 ) -> tuple[Env, bool]:
-    """The body once for each value, with the loop variable a constant."""
-    x.loops.append(Loop(static=True))
+    """The body once for each value, with the loop variable a constant.
+
+    The constant goes to the variable that the name has around it where later statements may read that: after the loop,
+    if they are outside its block, and before a branch or a loop that assigns the name.
+    """
+    x.loops.append(loop)
     x.folded.add(stmt)
     outer = x.unrolled
+    before = env.get(name)
+    home = before if before is None or before.slot is not None else before.home
     falls = True
     for index, value in enumerate(values):
         if not falls:
             break  # an earlier round always returns
         x.unrolled = (*outer, index)
-        env = {**env, name: Binding(value, None, block.number)}
+        env = {**env, name: Binding(value, None, block.number, home=home)}
         statements, env, falls = x.block(stmt.body, env, block)
         out.extend(statements)
     x.unrolled = outer
     x.loops.pop()
+    if values and falls and name in block.live and env[name].is_constant:
+        env = x.assign(name, env[name].value, stmt, out, env, block)
     return env, falls
 
 
@@ -158,7 +199,8 @@ def _counted(
     variable = Name(x.variables.fresh(f"{name}_count" if own else name), type_)
     limits = _range(bounds)
 
-    def body(env: Env) -> list[Stmt]:
+    def body(env: Env) -> tuple[list[Stmt], list[Env]]:
+        """The statements of a round, and the names where it ends."""
         inner, statements = x.new_block(live), list[Stmt]()
         if own:
             env = x.assign(name, variable, stmt, statements, env, inner)
@@ -166,19 +208,17 @@ def _counted(
                 env = {**env, name: replace(env[name], bounds=limits)}
         else:
             env = {**env, name: Binding(variable, None, inner.number, bounds=limits)}
-        return [*statements, *x.block(stmt.body, env, inner)[0]]
+        more, end, falls = x.block(stmt.body, env, inner)
+        return [*statements, *more], [end] if falls else []
 
-    compound, before = (stmt, x.unrolled), env
-    x.loops.append(Loop(static=False))
-    x.learn_types(compound, names, env, lambda: body(before))
-    env = x.variables.declare_ahead(names, out, env, block, compound)
-    statements = body(env)
+    x.loops.append(Loop())
+    env = paths.declare_ahead(x, stmt, names, out, env, block, body)
+    statements, ends = body(env)
     loop = x.loops.pop()
     out.append(For(variable.name, type_, start, stop, step, tuple(statements), x.source.span(stmt)))
-    after = merge(env, [env, *loop.exits])
-    if own and limits is not None and name in after:  # at least one round is certain
-        after[name] = replace(after[name], assigned=True)
-    return after, True
+    # With constant bounds at least one round is certain, and it has ended in one of these ways.
+    ends = [*ends, *loop.continues] if limits is not None else [env]
+    return paths.merge(env, [*ends, *loop.breaks]), True
 
 
 def _counter_type(x: StatementContext, bounds: tuple[Expr, Expr, Expr]) -> Type:
@@ -223,11 +263,3 @@ def _no_else(x: StatementContext, stmt: ast.For | ast.While) -> None:
         raise refusal(
             "loop", x.source.span(stmt.orelse[0]), what="`else` of a loop", way="Set a flag before `break` and test it."
         )
-
-
-def merge(env: Env, ends: list[Env]) -> dict[str, Binding]:
-    """The names after several paths have met: set only if every path sets them."""
-    return {
-        name: replace(binding, assigned=all(e[name].assigned for e in ends if name in e) if ends else True)
-        for name, binding in env.items()
-    }

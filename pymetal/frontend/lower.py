@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from pymetal import ir
 from pymetal.dtypes import DType, Kind
-from pymetal.frontend import loops
+from pymetal.frontend import loops, paths
 from pymetal.frontend.annotations import Signature, parse_type
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Binding, Block, Env, Loop
@@ -18,7 +17,7 @@ from pymetal.frontend.refusals import construct, is_refused, refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
-from pymetal.ir import Const, Expr, Function, If, Name, Param, Return, Stmt, Type
+from pymetal.ir import Const, Expr, Function, Name, Param, Return, Stmt, Type
 from pymetal.ops import python as ops
 
 _MAX_PASSES = 64
@@ -147,7 +146,7 @@ class Lowering:
                 whole = ast.copy_location(ast.BinOp(read, operator, value), stmt)
                 return self.assign(name, self.expressions.lower(whole, env), stmt, out, env, block), True
             case ast.If():
-                return self._if(stmt, out, env, block)
+                return paths.lower_if(self, stmt, out, env, block)
             case ast.While():
                 return loops.lower_while(self, stmt, out, env, block)
             case ast.For():
@@ -232,44 +231,6 @@ class Lowering:
             env = self.assign(target.id, computed, stmt, out, env, block)
             computed = env[target.id].value if number(computed) is None else computed
         return env
-
-    # --- branches ---
-
-    def _if(self, stmt: ast.If, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
-        condition = self.expressions.test(stmt.test, env, "`if`")
-        if isinstance(condition, Const):  # known when the functor is compiled: only one branch is there
-            self.folded.add(stmt)
-            taken, env, falls = self.block(stmt.body if condition.value else stmt.orelse, env, block)
-            out.extend(taken)
-            return env, falls
-        live = self.liveness.after[stmt] | block.live
-        names = (assigned(stmt.body) | assigned(stmt.orelse)) & live
-        compound, before = (stmt, self.unrolled), env
-
-        def branches() -> None:
-            for body in (stmt.body, stmt.orelse):
-                self.block(body, before, self.new_block(live))
-
-        self.learn_types(compound, names, env, branches)
-        env = self.variables.declare_ahead(names, out, env, block, compound)
-        then, then_env, then_falls = self.block(stmt.body, env, self.new_block(live))
-        otherwise, else_env, else_falls = self.block(stmt.orelse, env, self.new_block(live))
-        out.append(If(condition, tuple(then), tuple(otherwise), self.source.span(stmt)))
-        ends = [e for e, falls in ((then_env, then_falls), (else_env, else_falls)) if falls]
-        return loops.merge(env, ends), bool(ends)
-
-    def learn_types(self, compound: object, names: Live, env: Env, run: Callable[[], object]) -> None:
-        """Lowers what `run` does once for the types of what must be declared ahead; the text is thrown away."""
-        unknown = self.variables.unknown(names, env, compound)
-        if not unknown:
-            return
-        taken, blocks, exits = set(self.variables.taken), self.blocks, [loop.exits[:] for loop in self.loops]
-        self.variables.trials.append((compound, unknown))
-        run()
-        self.variables.trials.pop()
-        self.variables.taken, self.blocks = taken, blocks
-        for loop, saved in zip(self.loops, exits, strict=True):
-            loop.exits = saved
 
     # --- the rest ---
 

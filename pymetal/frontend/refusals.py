@@ -74,8 +74,7 @@ REFUSALS: dict[str, Refusal] = {
         "A body reaches numbers, dtypes, metal.*, math.* and @pymetal.func functions.",
     ),
     "unset": Refusal(
-        14, "{name!r} may not be set here: it is assigned on some paths only",
-        "Assign it before the branch, or on every path.",
+        14, "{name!r} may not be set here: it is {when}", "{way}",
     ),
     "not-callable": Refusal(
         15, "{name!r} is {what}, which cannot be called in a functor",
@@ -159,7 +158,10 @@ REFUSALS: dict[str, Refusal] = {
         58, "dtypes= names {dtypes}, and no body of {functor} serves that",
         "Add a body for it with @{functor}.overload, or narrow dtypes=.",
     ),
-    "static-loop": _type(52, "{what} in a loop that static_range unrolls", "Use range(), or an `if`."),
+    "static-loop": _type(52, "{what} in a loop {over}", "{way}"),
+    "table-size": _type(
+        57, "{name} has {size} numbers, and an array of constants has {most} at most", "Pass a tensor, or compute them."
+    ),
 }  # fmt: skip
 
 

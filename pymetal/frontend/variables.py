@@ -84,6 +84,8 @@ class Variables:
     ) -> Env:  # fmt: skip
         """The names after `name = value`."""
         binding = env.get(name)
+        if binding is not None and binding.home is not None:
+            binding = binding.home
         here = binding is not None and binding.block == block.number
         if binding is not None and binding.slot is not None:
             slot = self.slots[binding.slot]
@@ -121,6 +123,16 @@ class Variables:
     def unknown(self, names: Iterable[str], env: Env, compound: object) -> frozenset[str]:
         """Those of `names` that must be declared ahead of `compound` and whose types are not known yet."""
         return frozenset(n for n in names if n not in env and ("ahead", n, compound) not in self.slots)
+
+    def settle(
+        self, names: Iterable[str], out: list[Stmt], env: Env, block: Block, compound: tuple[ast.stmt, object]
+    ) -> Env:
+        """Makes variables of the constants that a branch or a loop assigns."""
+        for name in sorted(names):
+            if name in env and env[name].is_constant:
+                key = ("constant", name, compound)
+                env = self.assign(name, env[name].value, key, out, env, block, compound[0])
+        return env
 
     def declare_ahead(self, names: Iterable[str], out: list[Stmt], env: Env, block: Block, compound: object) -> Env:
         """Declares what a branch or a loop assigns and what is read afterwards."""

@@ -51,6 +51,7 @@ from pymetal.ir.types import (
     Weak,
     resolve,
 )
+from pymetal.ir.unread import without_unread
 from pymetal.ir.walk import (
     blocks,
     callees,
@@ -121,4 +122,5 @@ __all__ = [
     "statements",
     "subexpressions",
     "uses",
+    "without_unread",
 ]

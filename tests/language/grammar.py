@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-import programs
+import expressions
 
 TABLES = {"WEIGHTS": (0.5, -1.5, 2.0, 0.25), "STEPS": (3, 1, 2), "POLY": (2, 1, 3)}
 PRELUDE = (
@@ -26,17 +26,13 @@ _AUGMENTED = {
 }
 
 
-class Writer(programs.Writer):
+class Writer(expressions.Writer):
     """Writes the text of one functor, with the helpers that it calls."""
 
     def __init__(self, seed: int, kind: str, name: str = "f") -> None:
-        super().__init__(seed, kind == "floating")
-        self.kind = kind
+        super().__init__(seed, kind)
         self.name = name
-        self.helpers: list[str] = []  # names that bodies may call
-        self.truths: list[str] = []  # variables that are true or false
-        self.counters: list[str] = []  # variables of loops around: small integers
-        self.indices: dict[str, str] = {}  # of them, those that stay inside a table
+        self.reused: list[str] = []  # of the counters, those that any loop and any assignment may set
         self.loops: list[str] = []
         self.room = 40  # statements that may still be written
 
@@ -56,9 +52,13 @@ class Writer(programs.Writer):
 
     def function(self, name: str, decorator: str, room: int) -> str:
         self.room, self.truths, self.counters, self.indices, self.loops = room, [], [], {}, []
+        self.reused = ["k1", "k2"][: self.random.choice([0, 1, 2])]
+        starts = [f"{name} = {self.random.randint(-3, 9)}" for name in self.reused]
+        self.counters += self.reused
         lines, variables, falls = self.block(["a", "b"], 3, self.random.randint(2, 6))
         if falls:
             lines.append(f"return {self.number(variables, 3)}")
+        lines = [*starts, *lines]
         if self.random.random() < 0.2:
             fact = f"is_{self.kind}"
             lines.insert(0, f"assert pymetal.{fact}(T)")
@@ -67,9 +67,14 @@ class Writer(programs.Writer):
     # --- statements ---
 
     def block(self, variables: list[str], depth: int, statements: int) -> tuple[list[str], list[str], bool]:
+        truths, counters, reused = self.truths[:], self.counters[:], self.reused[:]
+        found = self.statements(variables, depth, statements)
+        self.truths, self.counters, self.reused = truths, counters, reused
+        return found
+
+    def statements(self, variables: list[str], depth: int, statements: int) -> tuple[list[str], list[str], bool]:
         lines: list[str] = []
         variables = list(variables)
-        truths = list(self.truths)
         for _ in range(statements):
             self.room -= 1
             kind = self.random.random()
@@ -77,23 +82,21 @@ class Writer(programs.Writer):
                 more, variables, falls = self.compound(variables, depth)
                 lines += more
                 if not falls:
-                    self.truths = truths
                     return lines, variables, False
             elif self.loops and self.loops[-1] == "dynamic" and kind < 0.52 and depth < 3:
                 lines.append(self.random.choice(["break", "continue"]))
-                self.truths = truths
                 return lines, variables, False
             elif kind < 0.55 and depth < 3:
                 lines.append(f"return {self.number(variables, 2)}")
-                self.truths = truths
                 return lines, variables, False
             else:
                 lines += self.simple(variables) if kind < 0.99 else ["pass"]
-        self.truths = truths
         return lines or ["pass"], variables, True
 
     def simple(self, variables: list[str]) -> list[str]:
         """An assignment of some form; adds what it sets to `variables`."""
+        if self.reused and self.random.random() < 0.2:
+            return [self.small_step()]
         kind = self.random.random()
         if kind < 0.12:
             name = self.random.choice(variables)
@@ -133,12 +136,26 @@ class Writer(programs.Writer):
             variables.append(name)
         return [line]
 
+    def small_step(self) -> str:
+        """An assignment of a small integer."""
+        source = self.random
+        name, other = source.choice(self.reused), source.choice(self.counters)
+        return source.choice(
+            [
+                f"{name} = ({name} + {source.randint(1, 3)}) % 7", f"{name} = ({other} * 2 - {name}) % 11",
+                f"{name} = {source.randint(-3, 9)}", f"{name} = {other} % 9",
+                f"{name}, {other} = {other}, {name}" if other in self.reused else f"{name} = -{name} % 8",
+            ]
+        )  # fmt: skip
+
     def counted(self) -> int:
         self.count += 1
         return self.count
 
     def compound(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
         kind = self.random.random()
+        if kind < 0.06:
+            return self.first_unrolled(variables, depth)
         if kind < 0.4:
             return self.branch(variables, depth)
         if kind < 0.5:
@@ -176,8 +193,9 @@ class Writer(programs.Writer):
 
     def count_loop(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
         """A `for` loop: over a range of some form, unrolled, or over a table."""
-        name = f"i{self.counted()}"
         source = self.random
+        again = bool(self.reused) and source.random() < 0.5
+        name = source.choice(self.reused) if again else f"i{self.counted()}"
         kind = source.random()
         table = None
         if kind < 0.3:
@@ -190,12 +208,10 @@ class Writer(programs.Writer):
             iterable = f"range({start}, {start + step * source.randint(0, 4) + source.choice([0, 0, 1])}, {step})"
         elif kind < 0.7:
             iterable = self.runtime_range(variables)
-        elif kind < 0.8:
-            iterable = source.choice(["STEPS", "POLY"])
         else:
-            iterable = f"pymetal.static_range({source.choice(['1', '3', '1, 4', '3, 0, -1', '0, 4, 2'])})"
+            iterable = self.unrolled()
         static = kind >= 0.7
-        with self.inside(name, "static" if static else "dynamic", table):
+        with self.inside(name, "static" if static else "dynamic", None if again else table):
             body, _, _ = self.block(variables, depth - 1, source.randint(1, 3))
         lines = [f"for {name} in {iterable}:", *(f"    {line}" for line in body)]
         if kind < 0.3 and source.random() < 0.4 and not _leaves(body):
@@ -203,24 +219,30 @@ class Writer(programs.Writer):
             return [*lines, f"{after} = T({name})"], [*variables, after], True
         return lines, variables, True
 
+    def unrolled(self) -> str:
+        """What an unrolled loop runs over: integers."""
+        counts = self.random.choice(["1", "3", "1, 4", "3, 0, -1", "0, 4, 2"])
+        return self.random.choice(["STEPS", "POLY", "(5, 1)", "[2]", *[f"pymetal.static_range({counts})"] * 5])
+
+    def first_unrolled(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
+        """A variable that an unrolled loop sets in one branch, and an assignment in the other."""
+        name = f"k{self.counted()}_"
+        lines = [f"if {self.truth(variables, 2)}:", f"    for {name} in {self.unrolled()}:"]
+        with self.inside(name, "static"):
+            body, _, _ = self.block(variables, depth - 1, self.random.randint(1, 2))
+        lines += [f"        {line}" for line in body]
+        lines += ["else:", f"    {name} = {self.random.randint(-3, 9)}"]
+        self.counters.append(name)
+        self.reused.append(name)
+        return lines, variables, True
+
     def runtime_range(self, variables: list[str]) -> str:
         """A range whose bounds the operands decide."""
-        small = self.small(variables)
+        small = f"{self.random.choice(self.reused)} % 5" if self.reused and self.random.random() < 0.4 else ""
+        small = small or self.small(variables)
         return self.random.choice(
             [f"range({small})", f"range({small}, {self.random.randint(0, 6)})", f"range({small}, -3, -2)"]
         )
-
-    def small(self, variables: list[str]) -> str:
-        """An integer of -8 to 8 made of an operand."""
-        name = self.random.choice(variables)
-        if self.floating:
-            return f"pymetal.int32(metal.clamp({name}, -4, 6) if {name} == {name} else T(1))"
-        if self.kind == "integral":
-            return f"(pymetal.int32({name}) & 7)"
-        if self.kind == "complex":
-            part = f"{name}.real"
-            return f"(pymetal.int32(metal.clamp({part}, -4, 6)) if {part} == {part} else pymetal.int32(1))"
-        return f"pymetal.int32({name})"
 
     @contextlib.contextmanager
     def inside(self, name: str, kind: str, table: str | None = None) -> Iterator[None]:
@@ -233,136 +255,6 @@ class Writer(programs.Writer):
         self.indices.pop(name, None)
         self.counters.remove(name)
         self.loops.pop()
-
-    # --- expressions ---
-
-    def number(self, variables: list[str], depth: int) -> str:
-        source = self.random
-        if depth == 0 or source.random() < 0.1:
-            return source.choice(variables)
-        if source.random() < 0.12 and self.counters and self.kind != "bool":
-            counter = source.choice(self.counters)
-            if counter in self.indices and source.random() < 0.6:
-                table = self.indices[counter]
-                if self.kind != "integral" or table != "WEIGHTS":
-                    return f"({source.choice(variables)} * {table}[{counter}])"
-            return source.choice([f"({self.number(variables, depth - 1)} + {counter})", f"T({counter})"])
-        if source.random() < 0.12 and self.helpers:
-            a, b = (self.number(variables, depth - 1) for _ in range(2))
-            return f"{source.choice(self.helpers)}({a}, {b})"
-        if self.kind == "bool":
-            return self.boolean(variables, depth)
-        if self.kind == "complex":
-            return self.complex(variables, depth)
-        if source.random() < 0.5:
-            return super().number(variables, depth)
-        a, b = (self.number(variables, depth - 1) for _ in range(2))
-        shared = [
-            lambda: f"abs({a})", lambda: f"({source.choice(['min', 'max'])}({a}, {b}) + 0)", lambda: f"round({a})",
-            lambda: f"(+{a})", lambda: f"(LIMIT - {a})",
-            lambda: f"({source.choice(variables)} ** {source.choice([2, 3])})",
-            lambda: f"({a} % {b} + 0)", lambda: f"({a} // {b} + 0)", lambda: f"({a}).real",
-            lambda: f"max({a}, {b}, {source.choice([0, 1, 3])})" if not self.floating else f"({a} + HALF)",
-            lambda: f"metal.polevl({source.choice(variables)}, POLY)",
-            lambda: f"({a} * STEPS[{source.randrange(-3, 3)}])",
-        ]  # fmt: skip
-        own = self.floats(variables, a, b) if self.floating else self.integers(variables, a, b)
-        return source.choice([*shared, *own])()
-
-    def floats(self, variables: list[str], a: str, b: str) -> list[object]:
-        source = self.random
-        name = source.choice(variables)
-        special = source.choice(["T(math.inf)", "T(-math.inf)", "T(math.nan)"])
-        # Of finite numbers: a signalling NaN is not the same to all.
-        bits = f"metal.as_type(metal.as_type(float({name}), pymetal.int32) ^ {source.choice([1, 3, 256])}, float)"
-        return [
-            lambda: f"(metal.{source.choice(['fmin', 'fmax'])}({a}, {b}) + 0)", lambda: f"metal.sign({a})",
-            lambda: f"T(float({a}) {source.choice('+-*/')} float({b}))", lambda: f"T(float({a}) + {b})",
-            lambda: f"T({self.small(variables)})", lambda: f"(T({bits}) if metal.isfinite({name}) else T(2))",
-            lambda: f"T(metal.{source.choice(['isnan', 'isinf', 'isfinite'])}({a}))",
-            lambda: f"({source.choice(variables)} ** -1)", lambda: f"({a} * WEIGHTS[{source.randrange(4)}])",
-            lambda: f"({special} if {self.truth(variables, 1)} else {a})",
-        ]  # fmt: skip
-
-    def integers(self, variables: list[str], a: str, b: str) -> list[object]:
-        source = self.random
-        wide = source.choice(["pymetal.int64", "pymetal.int32", "pymetal.int8"])
-        return [
-            lambda: f"({a} {source.choice(['&', '|', '^'])} {b})", lambda: f"(~{a})",
-            lambda: f"({a} {source.choice(['<<', '>>'])} {source.randrange(7)})",
-            lambda: f"({a} {source.choice(['<<', '>>'])} {b})", lambda: f"({a} ** {b})",
-            lambda: f"({a} {source.choice(['//', '%'])} {source.choice([1, 2, 3, 7])})",
-            lambda: f"({source.choice([1, 5, 100])} {source.choice(['//', '%', '-', '<<', '>>'])} {a})",
-            lambda: f"T({wide}({a}) {source.choice(['+', '-', '*', '//', '%', '&', '|', '^'])} {b})",
-            lambda: f"T({a} / {b} < {source.choice(['0.5', '1', a])})",
-            lambda: f"T(pymetal.uint32({a}) {source.choice(['+', '*', '>>', '//', '%'])} pymetal.uint32({b}))",
-            lambda: f"T(pymetal.uint16({a}) {source.choice(['+', '*', '>>', '//', '%'])} pymetal.uint16({b}))",
-            lambda: f"T(pymetal.uint64({a}) {source.choice(['+', '*', '>>', '//', '%'])} pymetal.uint64({b}))",
-        ]  # fmt: skip
-
-    def boolean(self, variables: list[str], depth: int) -> str:
-        source = self.random
-        a, b = (self.number(variables, depth - 1) for _ in range(2))
-        return source.choice(
-            [
-                lambda: f"({a} {source.choice('&|^')} {b})",
-                lambda: f"(~{a})",
-                lambda: f"({a} {source.choice('+*')} {b})",
-                lambda: f"T({self.truth(variables, depth - 1)})",
-                lambda: f"T({source.choice([0, 1, 2])})",
-                lambda: f"({a} if {self.truth(variables, 1)} else {b})",
-                lambda: f"{source.choice(['min', 'max'])}({a}, {b})",
-                lambda: f"T({a} {source.choice(['and', 'or'])} {b})",
-                lambda: f"T(not {a})",
-                lambda: f"T(pymetal.int32({a}) + {b} {source.choice(['>', '=='])} {source.randrange(3)})",
-            ]
-        )()
-
-    def complex(self, variables: list[str], depth: int) -> str:
-        source = self.random
-        a, b = (self.number(variables, depth - 1) for _ in range(2))
-        name = source.choice(variables)
-        return source.choice(
-            [
-                lambda: f"({a} + {b})",
-                lambda: f"({a} - {b})",
-                lambda: f"(-{a})",
-                lambda: f"(+{a})",
-                lambda: f"metal.conj({a})",
-                lambda: f"({a} * {source.choice(['2', '0.5', '1j', '-1', 'HALF'])})",
-                lambda: f"({source.choice(['1', '2.5', '3j'])} {source.choice('+-')} {a})",
-                lambda: f"({name} * {source.choice(variables)})",
-                lambda: f"({name} ** 2)",
-                lambda: f"complex(({a}).real, ({b}).imag)",
-                lambda: f"complex(({a}).imag, {source.choice(['2', '0.5', '-1'])})",
-                lambda: f"T(({a}).real)",
-                lambda: f"(({a}).imag + {b})",
-                lambda: f"T({source.choice(['0', '1', '2j', '0.5'])})",
-                lambda: f"({a} if {self.truth(variables, 1)} else {b})",
-                lambda: f"T({self.truth(variables, 1)})",
-                lambda: f"metal.polevl({name}, POLY)",
-                lambda: f"({a} * STEPS[{source.randrange(-3, 3)}])",
-            ]
-        )()
-
-    def truth(self, variables: list[str], depth: int) -> str:
-        source = self.random
-        if self.truths and source.random() < 0.15:
-            return source.choice(self.truths)
-        if self.counters and source.random() < 0.15:
-            return f"({source.choice(self.counters)} {source.choice(programs.COMPARISONS)} {source.randint(-1, 4)})"
-        if self.kind == "bool" and source.random() < 0.3:
-            return source.choice(variables)
-        if self.kind == "complex":
-            if depth > 0 and source.random() < 0.4:
-                one, two = (self.truth(variables, depth - 1) for _ in range(2))
-                return source.choice([f"(not {one})", f"({one} and {two})", f"({one} or {two})"])
-            a, b = (self.number(variables, 1) for _ in range(2))
-            part, other = source.choice(["real", "imag"]), source.choice([f"({b}).real", "0", "1.5"])
-            return source.choice(
-                [f"({a} == {b})", f"({a} != {b})", f"(({a}).{part} {source.choice(programs.COMPARISONS)} {other})"]
-            )
-        return super().truth(variables, depth)
 
 
 def _leaves(lines: list[str]) -> bool:

@@ -62,7 +62,7 @@ OPERATORS = {
 WORDS = {
     "static_range", "range(len(", ", -1)", "divmod(", "polevl", "as_type", "@pymetal.func", "f_h0(", "is_integral",
     "while True", "min(", "max(", "abs(", "round(", "WEIGHTS[", "math.inf", "uint64", "for i", "else:",
-    "elif ", "complex(", "1j", "metal.conj(",
+    "elif ", "for k", "in (5, 1)", "complex(", "1j", "metal.conj(",
 }  # fmt: skip
 
 

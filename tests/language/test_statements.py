@@ -6,16 +6,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import bodies
 import differential
 import pytest
-import scalars
 import toolbox
 import torch
 
 import pymetal
 from pymetal import FunctorTypeError, PyMetalError, T
 
-CONSTANTS = "WEIGHTS = (3, 1, 2)\nLIMIT = 5\n"
 BODIES: dict[str, str] = {
     "assigned in both branches": "if a > b:\n    y = a\nelse:\n    y = b + 1\nreturn y * 2",
     "joined types": "if a > b:\n    y = 1\nelse:\n    y = a\nreturn y + b",
@@ -103,52 +102,16 @@ BODIES: dict[str, str] = {
     "a truth value is kept": "p = a > b\nq = not p and a != 0\nif q:\n    p = b > 2\nreturn T(p) + T(q) * 2",
     "a dead store": "y = a\ny = b\nz = y\nreturn y",
 }  # fmt: skip
-ROUNDS = "@pymetal.func\ndef N(x: T) -> pymetal.int32:\n    return pymetal.int32(abs(x % 5 + 0))\n\n\n"
-
-
-def body_text(number: int, body: str) -> str:
-    lines = "".join(f"    {line}\n" for line in body.splitlines())
-    return f"@pymetal.binary(dtypes=(torch.int32, torch.float32))\ndef f{number}(a: T, b: T) -> T:\n{lines}\n\n"
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, differential.Program]:
-    text = CONSTANTS + ROUNDS + "".join(body_text(n, body) for n, body in enumerate(BODIES.values()))
-    module = toolbox.load(tmp_path_factory.mktemp("statements"), text)
-    found = {}
-    for number, (title, body) in enumerate(BODIES.items()):
-        found[title] = differential.Program(body_text(number, body), "int32", getattr(module, f"f{number}"))
-    return found
-
-
-def grid(dtype: torch.dtype) -> list[torch.Tensor]:
-    values = torch.arange(-3, 8)
-    return [values.repeat_interleave(11).to(dtype), values.repeat(11).to(dtype)]
-
-
-def python(program: differential.Program, dtype: torch.dtype) -> torch.Tensor:
-    """What Python computes."""
-    names = scalars.names(str(dtype).removeprefix("torch."))
-    names["torch"] = torch
-    exec(compile(CONSTANTS + ROUNDS + program.text, "<body>", "exec", 0x1000000, dont_inherit=True), names)
-    body = names[program.functor.name]
-    rows = zip(*(scalars.numbers(t) for t in grid(dtype)), strict=True)
-    return scalars.tensor([body(a, b) for a, b in rows], dtype)
+    return bodies.load(tmp_path_factory.mktemp("statements"), BODIES)
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.float32])
 def test_statements(programs: dict[str, differential.Program], dtype: torch.dtype) -> None:
-    inputs = grid(dtype)
-    with toolbox.batch("ieee"):
-        for program in programs.values():
-            program.functor.jit_source(*inputs)
-        for title, program in programs.items():
-            wanted = python(program, dtype)
-            for result in (program.functor.reference(*inputs), program.functor(*inputs)):
-                try:
-                    toolbox.assert_equal(result, wanted, inputs)
-                except AssertionError as error:
-                    raise AssertionError(f"{title}: {error}\n{program.functor.functor_source}") from None
+    bodies.check(programs, dtype)
 
 
 # --- the text --------------------------------------------------------------------------------------------------------
@@ -209,7 +172,7 @@ UNSET = {
 @pytest.mark.parametrize("title", UNSET)
 def test_a_variable_that_may_be_unset_is_refused_where_it_is_read(title: str, tmp_path: Path) -> None:
     with pytest.raises(PyMetalError, match=r"PM014: '[iy]' may not be set here") as caught:
-        toolbox.load(tmp_path, body_text(0, UNSET[title]))
+        toolbox.load(tmp_path, bodies.text(0, UNSET[title]))
     assert caught.value.span is not None
     assert re.search(r"\b[iy]\b", caught.value.span.text)
 

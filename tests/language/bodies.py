@@ -1,0 +1,64 @@
+"""Bodies of two operands computed three times: by the reference, on the host device, and by Python itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import differential
+import scalars
+import toolbox
+import torch
+
+CONSTANTS = "WEIGHTS = (3, 1, 2)\nMIXED = (5, 0.5)\nLIMIT = 5\n"
+ROUNDS = "@pymetal.func\ndef N(x: T) -> pymetal.int32:\n    return pymetal.int32(abs(x % 5 + 0))\n\n\n"
+
+
+def text(number: int, body: str) -> str:
+    """The functor of a body."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return f"@pymetal.binary(dtypes=(torch.int32, torch.float32))\ndef f{number}(a: T, b: T) -> T:\n{lines}\n\n"
+
+
+def load(folder: Path, bodies: Mapping[str, str]) -> dict[str, differential.Program]:
+    """The functors of `bodies`, by title."""
+    module = toolbox.load(folder, CONSTANTS + ROUNDS + "".join(text(n, body) for n, body in enumerate(bodies.values())))
+    return {
+        title: differential.Program(text(number, body), "int32", getattr(module, f"f{number}"))
+        for number, (title, body) in enumerate(bodies.items())
+    }
+
+
+def grid(dtype: torch.dtype) -> list[torch.Tensor]:
+    """All pairs of small integers."""
+    values = torch.arange(-3, 8)
+    return [values.repeat_interleave(11).to(dtype), values.repeat(11).to(dtype)]
+
+
+def python(program: differential.Program, dtype: torch.dtype) -> torch.Tensor:
+    """What Python computes."""
+    names = scalars.names(str(dtype).removeprefix("torch."))
+    names["torch"] = torch
+    exec(compile(CONSTANTS + ROUNDS + program.text, "<body>", "exec", 0x1000000, dont_inherit=True), names)
+    body = names[program.functor.name]
+    rows = zip(*(scalars.numbers(t) for t in grid(dtype)), strict=True)
+    return scalars.tensor([body(a, b) for a, b in rows], dtype)
+
+
+def check(programs: Mapping[str, differential.Program], dtype: torch.dtype) -> None:
+    """Compares the three.
+
+    Raises:
+        AssertionError: two differ.
+    """
+    inputs = grid(dtype)
+    with toolbox.batch("ieee"):
+        for program in programs.values():
+            program.functor.jit_source(*inputs)
+        for title, program in programs.items():
+            wanted = python(program, dtype)
+            for result in (program.functor.reference(*inputs), program.functor(*inputs)):
+                try:
+                    toolbox.assert_equal(result, wanted, inputs)
+                except AssertionError as error:
+                    raise AssertionError(f"{title}: {error}\n{program.functor.functor_source}") from None
