@@ -10,6 +10,7 @@ from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.errors import Span
 from pymetal.frontend.refusals import refusal
+from pymetal.frontend.sharing import Sharing
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Call, Cast, Const, Expr, Op, Rule, Type, Weak
 from pymetal.ops import python as ops
@@ -23,6 +24,7 @@ class Arithmetic:
     """The operators of one function, for one group of dtypes."""
 
     typing: Typing
+    sharing: Sharing
 
     def describe(self, type_: Type) -> str:
         """A type as a message says it, with the dtypes it stands for."""
@@ -148,6 +150,7 @@ class Arithmetic:
         if value == 1:
             return base
         if value in (2, 3):
+            base = self.sharing.share(base, "base", uses=2 if value == 2 else 3, span=span)
             square = self.apply(ops.MUL, [base, base], span)
             return square if value == 2 else self.apply(ops.MUL, [square, base], span)
         if kinds <= {Kind.FLOATING}:
@@ -156,8 +159,10 @@ class Arithmetic:
             if value == -0.5:
                 return self.apply(TABLE["metal.precise.rsqrt"], [base], span)
             if value in (-1, -2):
-                divisor = base if value == -1 else self.apply(ops.MUL, [base, base], span)
-                return self.apply(ops.TRUEDIV, [weak(1, span), divisor], span)
+                if value == -2:
+                    base = self.sharing.share(base, "base", uses=2, span=span)
+                    base = self.apply(ops.MUL, [base, base], span)
+                return self.apply(ops.TRUEDIV, [weak(1, span), base], span)
         return self.apply(ops.POW, [base, exponent], span)
 
     def shift(self, op: Op, constant_op: Op, value: Expr, count: Expr, span: Span) -> Expr:
@@ -170,6 +175,7 @@ class Arithmetic:
 
     def horner(self, x: Expr, coefficients: Sequence[int | float], span: Span) -> Expr:
         """A polynomial by Horner's rule, the coefficient of the highest power first."""
+        x = self.sharing.share(x, "argument", uses=len(coefficients) - 1, span=span)
         result: Expr = weak(coefficients[0], span)
         for coefficient in coefficients[1:]:
             product = self.apply(ops.MUL, [result, x], span)

@@ -11,6 +11,7 @@ from pymetal.frontend.arithmetic import Arithmetic, number, weak
 from pymetal.frontend.context import Env
 from pymetal.frontend.names import describe, is_dotted, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct, refusal
+from pymetal.frontend.sharing import Sharing
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Const, Element, Expr, Op, Select, Table, Type
@@ -34,7 +35,8 @@ class Expressions:
     def __init__(self, source: Source, typing: Typing, body_type: Type) -> None:
         self.source = source
         self.typing = typing
-        self.arithmetic = Arithmetic(typing)
+        self.sharing = Sharing(source, typing)
+        self.arithmetic = Arithmetic(typing, self.sharing)
         self.body_type = body_type  # what the element type means inside the body
         self.local_names: frozenset[str] = frozenset()  # what the body assigns: never looked up outside it
 
@@ -44,6 +46,9 @@ class Expressions:
         Raises:
             PyMetalError: some part of it cannot become Metal, or does not type-check.
         """
+        return self.sharing.bounded(self._lower(node, env), self.source.span(node))
+
+    def _lower(self, node: ast.expr, env: Env) -> Expr:
         match node:
             case ast.Constant(value=value):
                 return self._constant(node, value)
@@ -188,13 +193,20 @@ class Expressions:
         op, what = (ops.AND, "`and`") if isinstance(operator, ast.And) else (ops.OR, "`or`")
         result = self.test(values[0], env, what)
         for value in values[1:]:
-            result = self.arithmetic.apply(op, [result, self.test(value, env, what)], self.source.span(node))
+            with self.sharing.perhaps():
+                tested = self.test(value, env, what)
+            result = self.arithmetic.apply(op, [result, tested], self.source.span(node))
         return result
 
     def _compare(
         self, node: ast.expr, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], env: Env
     ) -> Expr:
-        operands = [self.lower(n, env) for n in (left, *comparators)]
+        operands = [self.lower(left, env)]
+        for index, comparator in enumerate(comparators):
+            with self.sharing.perhaps(index > 0):
+                operand = self.lower(comparator, env)
+                uses = 2 if index < len(comparators) - 1 else 1
+                operands.append(self.sharing.share(operand, "middle", uses, self.source.span(comparator)))
         span = self.source.span(node)
         result: Expr | None = None
         for operator, a, b in zip(operators, operands, operands[1:], strict=False):
@@ -211,6 +223,7 @@ class Expressions:
         condition = self.test(test, env, "a condition")
         if isinstance(condition, Const):
             return self.lower(then if condition.value else otherwise, env)
-        a, b = self.lower(then, env), self.lower(otherwise, env)
+        with self.sharing.perhaps():
+            a, b = self.lower(then, env), self.lower(otherwise, env)
         joined = self.arithmetic.join(a.type, b.type, self.source.span(node))
         return Select(condition, self.arithmetic.convert(a, joined), self.arithmetic.convert(b, joined), joined)

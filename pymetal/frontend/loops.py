@@ -39,7 +39,8 @@ def lower_while(x: StatementContext, stmt: ast.While, out: list[Stmt], env: Env,
     x.loops.append(Loop(static=False))
     x.learn_types(compound, names, env, lambda: x.block(stmt.body, before, x.new_block(live)))
     env = x.variables.declare_ahead(names, out, env, block, compound)
-    condition = x.expressions.test(stmt.test, env, "`while`")
+    with x.expressions.sharing.before(None):  # computed in each round
+        condition = x.expressions.test(stmt.test, env, "`while`")
     body, _, _ = x.block(stmt.body, env, x.new_block(live))
     loop = x.loops.pop()
     out.append(While(condition, tuple(body), x.source.span(stmt)))

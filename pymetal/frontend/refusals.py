@@ -148,7 +148,7 @@ REFUSALS: dict[str, Refusal] = {
         "Annotate a parameter with the element type: `z: Complex` with `RealOf[T]`, or use complex64 and float.",
     ),
     "too-deep": Refusal(
-        56, "an expression of {functor} is nested too deeply",
+        56, "an expression of {functor} is {what}",
         "Give parts of it names; shorten a table of coefficients.",
     ),
     "static-loop": _type(52, "{what} in a loop that static_range unrolls", "Use range(), or an `if`."),
