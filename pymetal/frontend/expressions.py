@@ -6,6 +6,7 @@ import ast
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
+from pymetal.errors import Span
 from pymetal.frontend import calls
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
 from pymetal.frontend.context import Env
@@ -191,12 +192,28 @@ class Expressions:
 
     def _boolean(self, node: ast.expr, operator: ast.boolop, values: list[ast.expr], env: Env) -> Expr:
         op, what = (ops.AND, "`and`") if isinstance(operator, ast.And) else (ops.OR, "`or`")
-        result = self.test(values[0], env, what)
-        for value in values[1:]:
-            with self.sharing.perhaps():
-                tested = self.test(value, env, what)
-            result = self.arithmetic.apply(op, [result, tested], self.source.span(node))
-        return result
+        span = self.source.span(node)
+        result: Expr | None = None
+        with self.sharing.tentative() as undo:
+            for value in values:
+                with self.sharing.perhaps(result is not None):
+                    result = self._joined(op, result, self.test(value, env, what), span)
+                if isinstance(result, Const):
+                    undo()  # what follows is not computed, and what came before makes no difference
+                    if bool(result.value) is (op is ops.OR):
+                        return result
+                    result = None
+        return result if result is not None else weak(op is ops.AND, span)
+
+    def _joined(self, op: Op, result: Expr | None, link: Expr, span: Span) -> Expr:
+        """`result and link` or `result or link`, without what is known when the functor is compiled."""
+        if result is None:
+            return link
+        decides = op is ops.OR  # the value that the other one cannot change
+        for known, other in ((result, link), (link, result)):
+            if isinstance(known, Const):
+                return weak(decides, span) if bool(known.value) is decides else other
+        return self.arithmetic.apply(op, [result, link], span)
 
     def _compare(
         self, node: ast.expr, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], env: Env
@@ -214,8 +231,7 @@ class Expressions:
             if op is None:
                 symbol = SYMBOLS[type(operator)]
                 raise refusal("operator", span, symbol=symbol, way="Elements are numbers: compare with `==`.")
-            link = self.arithmetic.apply(op, [a, b], span)
-            result = link if result is None else self.arithmetic.apply(ops.AND, [result, link], span)
+            result = self._joined(ops.AND, result, self.arithmetic.apply(op, [a, b], span), span)
         assert result is not None
         return result
 
