@@ -55,9 +55,9 @@ class Arithmetic:
             joined = self.join(joined, arg.type, span)
         return joined
 
-    def apply(self, op: Op, args: Sequence[Expr], span: Span) -> Expr:
-        """Operator `op` on `args`."""
-        folded = self._fold(op, args, span)
+    def apply(self, op: Op, args: Sequence[Expr], span: Span, spoken: str = "") -> Expr:
+        """Operator `op`, which the body calls `spoken`, on `args`."""
+        folded = self._fold(op, args, span, spoken or op.spoken)
         if folded is not None:
             return folded
         if op.rule is Rule.LOGICAL:
@@ -122,17 +122,18 @@ class Arithmetic:
             case _:
                 return type_
 
-    def _fold(self, op: Op, args: Sequence[Expr], span: Span) -> Expr | None:
+    def _fold(self, op: Op, args: Sequence[Expr], span: Span, spoken: str) -> Expr | None:
         """The value of an operator on Python numbers alone, as Python has it."""
         values = [number(a) for a in args]
         if op.python is None or None in values:
             return None
         if op is ops.POW and _is_huge(values):
-            raise refusal("python-error", span, op=op.spoken, error="the result has thousands of digits")
+            raise refusal("python-error", span, op=spoken, error="the result has thousands of digits")
         try:
             return weak(op.python(*values), span)
         except (ArithmeticError, ValueError, TypeError) as error:
-            raise refusal("python-error", span, op=op.spoken, error=error) from error
+            reason = "the result is too large for a float" if isinstance(error, OverflowError) else error
+            raise refusal("python-error", span, op=spoken, error=reason) from error
 
     # --- operators that need more than a row ---
 

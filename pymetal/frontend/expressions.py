@@ -131,23 +131,34 @@ class Expressions:
         return self.arithmetic.apply(_PARTS[attr], [value], span)
 
     def table(self, node: ast.expr, env: Env) -> Table | None:
-        """The tuple of numbers that a name outside the body stands for."""
-        if not is_dotted(node) or root(node) in env or root(node) in self.local_names:
+        """The tuple of numbers that a name outside the body stands for, or that stands in its text."""
+        if isinstance(node, ast.Tuple):
+            constants = [number(self.lower(e, env)) for e in node.elts]
+            value: object = tuple(constants) if None not in constants else None
+            name = "TABLE"
+        elif not is_dotted(node) or root(node) in env or root(node) in self.local_names:
             return None
-        value = static_value(self.source, node)
+        else:
+            value = static_value(self.source, node)
+            name = ast.unparse(node).replace(".", "_")
         if not isinstance(value, (tuple, list)):
             return None
-        numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
-        if not value or not numbers or any(isinstance(v, int) and v.bit_length() > 63 for v in value):
-            raise refusal("table", self.source.span(node), name=ast.unparse(node))
-        floats = any(isinstance(v, float) for v in value)
-        small = all(-(1 << 31) <= v < 1 << 31 for v in value)
-        integers: Type = ir.WEAK_INT if small else ir.Concrete(dtypes.int64)
-        return Table(ast.unparse(node).replace(".", "_"), tuple(value), ir.WEAK_FLOAT if floats else integers)
+        span, text = self.source.span(node), ast.unparse(node)
+        if not value or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
+            raise refusal("table", span, name=text, what="numbers")
+        if any(isinstance(v, float) for v in value) and all(abs(v) < 1 << 1023 or isinstance(v, float) for v in value):
+            type_: Type = ir.WEAK_FLOAT
+        elif all(-(1 << 31) <= v < 1 << 31 for v in value):
+            type_ = ir.WEAK_INT
+        elif all(-(1 << 63) <= v < 1 << 63 for v in value):
+            type_ = ir.Concrete(dtypes.int64)
+        else:
+            raise refusal("table", span, name=text, what="numbers of at most 64 bits, sign included")
+        return Table(name, tuple(value), type_)
 
     def _subscript(self, node: ast.expr, base: ast.expr, index: ast.expr, env: Env) -> Expr:
         span = self.source.span(node)
-        table = self.table(base, env)
+        table = None if isinstance(base, ast.Tuple) else self.table(base, env)
         if table is None:
             what, way = construct(node)
             raise refusal("expression", span, what=what, way=way)
