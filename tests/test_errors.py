@@ -478,7 +478,7 @@ def f(x: T) -> T:
 functor.py:4:16: PM013: 'math' is the module math, which has no value in a functor
         return x * math
                    ^^^^
-    A body reaches numbers, dtypes, metal.*, math.* and @pymetal.func functions.""",
+    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
         )
 
     def test_a_tensor_is_no_value(self, refused: Refused) -> None:
@@ -497,7 +497,7 @@ def f(x: T) -> T:
 functor.py:5:16: PM013: 'WEIGHT' is a Tensor, which has no value in a functor
         return x * WEIGHT
                    ^^^^^^
-    A body reaches numbers, dtypes, metal.*, math.* and @pymetal.func functions.""",
+    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
         )
 
     def test_a_string_is_no_value(self, refused: Refused) -> None:
@@ -516,7 +516,7 @@ def f(x: T) -> T:
 functor.py:5:16: PM013: 'NAME' is a str, which has no value in a functor
         return x * NAME
                    ^^^^
-    A body reaches numbers, dtypes, metal.*, math.* and @pymetal.func functions.""",
+    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
         )
 
     def test_attribute_of_a_value(self, refused: Refused) -> None:
@@ -550,7 +550,7 @@ def f(x: T) -> T:
 functor.py:4:12: PM015: 'x.abs' is a value, which cannot be called in a functor
         return x.abs()
                ^^^^^
-    Callable are metal.*, math.*, dtypes (as casts) and @pymetal.func functions.""",
+    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
     def test_undecorated_function(self, refused: Refused) -> None:
@@ -589,7 +589,7 @@ def f(x: T) -> T:
 functor.py:6:12: PM015: 'Helper' is the class Helper, which cannot be called in a functor
         return Helper(x)
                ^^^^^^
-    Callable are metal.*, math.*, dtypes (as casts) and @pymetal.func functions.""",
+    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
     def test_torch_function(self, refused: Refused) -> None:
@@ -606,7 +606,7 @@ def f(x: T) -> T:
 functor.py:4:12: PM015: 'torch.exp' is a builtin_function_or_method, which cannot be called in a functor
         return torch.exp(x)
                ^^^^^^^^^
-    Callable are metal.*, math.*, dtypes (as casts) and @pymetal.func functions.""",
+    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
     def test_builtin(self, refused: Refused) -> None:
@@ -623,7 +623,7 @@ def f(x: T) -> T:
 functor.py:4:12: PM015: 'print' is a builtin_function_or_method, which cannot be called in a functor
         return print(x)
                ^^^^^
-    Callable are metal.*, math.*, dtypes (as casts) and @pymetal.func functions.""",
+    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
     def test_call_of_a_variable(self, refused: Refused) -> None:
@@ -641,7 +641,7 @@ def f(x: T) -> T:
 functor.py:5:12: PM015: 'y' is a value, which cannot be called in a functor
         return y(x)
                ^
-    Callable are metal.*, math.*, dtypes (as casts) and @pymetal.func functions.""",
+    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
 

@@ -10,6 +10,7 @@ from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.errors import Span
 from pymetal.frontend.refusals import refusal
+from pymetal.frontend.sharing import Sharing
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Call, Cast, Const, Expr, Op, Rule, Type, Weak
 from pymetal.ops import python as ops
@@ -23,6 +24,7 @@ class Arithmetic:
     """The operators of one function, for one group of dtypes."""
 
     typing: Typing
+    sharing: Sharing
 
     def describe(self, type_: Type) -> str:
         """A type as a message says it, with the dtypes it stands for."""
@@ -53,9 +55,9 @@ class Arithmetic:
             joined = self.join(joined, arg.type, span)
         return joined
 
-    def apply(self, op: Op, args: Sequence[Expr], span: Span) -> Expr:
-        """Operator `op` on `args`."""
-        folded = self._fold(op, args, span)
+    def apply(self, op: Op, args: Sequence[Expr], span: Span, spoken: str = "") -> Expr:
+        """Operator `op`, which the body calls `spoken`, on `args`."""
+        folded = self._fold(op, args, span, spoken or op.spoken)
         if folded is not None:
             return folded
         if op.rule is Rule.LOGICAL:
@@ -120,17 +122,18 @@ class Arithmetic:
             case _:
                 return type_
 
-    def _fold(self, op: Op, args: Sequence[Expr], span: Span) -> Expr | None:
+    def _fold(self, op: Op, args: Sequence[Expr], span: Span, spoken: str) -> Expr | None:
         """The value of an operator on Python numbers alone, as Python has it."""
         values = [number(a) for a in args]
         if op.python is None or None in values:
             return None
         if op is ops.POW and _is_huge(values):
-            raise refusal("python-error", span, op=op.spoken, error="the result has thousands of digits")
+            raise refusal("python-error", span, op=spoken, error="the result has thousands of digits")
         try:
             return weak(op.python(*values), span)
         except (ArithmeticError, ValueError, TypeError) as error:
-            raise refusal("python-error", span, op=op.spoken, error=error) from error
+            reason = "the result is too large for a float" if isinstance(error, OverflowError) else error
+            raise refusal("python-error", span, op=spoken, error=reason) from error
 
     # --- operators that need more than a row ---
 
@@ -148,6 +151,7 @@ class Arithmetic:
         if value == 1:
             return base
         if value in (2, 3):
+            base = self.sharing.share(base, "base", uses=2 if value == 2 else 3, span=span)
             square = self.apply(ops.MUL, [base, base], span)
             return square if value == 2 else self.apply(ops.MUL, [square, base], span)
         if kinds <= {Kind.FLOATING}:
@@ -156,8 +160,10 @@ class Arithmetic:
             if value == -0.5:
                 return self.apply(TABLE["metal.precise.rsqrt"], [base], span)
             if value in (-1, -2):
-                divisor = base if value == -1 else self.apply(ops.MUL, [base, base], span)
-                return self.apply(ops.TRUEDIV, [weak(1, span), divisor], span)
+                if value == -2:
+                    base = self.sharing.share(base, "base", uses=2, span=span)
+                    base = self.apply(ops.MUL, [base, base], span)
+                return self.apply(ops.TRUEDIV, [weak(1, span), base], span)
         return self.apply(ops.POW, [base, exponent], span)
 
     def shift(self, op: Op, constant_op: Op, value: Expr, count: Expr, span: Span) -> Expr:
@@ -170,6 +176,7 @@ class Arithmetic:
 
     def horner(self, x: Expr, coefficients: Sequence[int | float], span: Span) -> Expr:
         """A polynomial by Horner's rule, the coefficient of the highest power first."""
+        x = self.sharing.share(x, "argument", uses=len(coefficients) - 1, span=span)
         result: Expr = weak(coefficients[0], span)
         for coefficient in coefficients[1:]:
             product = self.apply(ops.MUL, [result, x], span)

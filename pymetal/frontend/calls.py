@@ -17,6 +17,7 @@ from pymetal.frontend.context import Env, ExpressionContext
 from pymetal.frontend.definition import Definition, definition_of
 from pymetal.frontend.names import describe, is_dotted, math_alias, root, static_value
 from pymetal.frontend.refusals import refusal
+from pymetal.frontend.substitutes import CALLABLE, instead, without_keyword
 from pymetal.intrinsics import Intrinsic
 from pymetal.ir import Bits, Cast, Const, Expr, Invoke, Type, Weak
 from pymetal.ops import python as rows
@@ -34,7 +35,7 @@ def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     if isinstance(node.func, ast.Subscript):
         return _type_application(x, node, env)
     if not is_dotted(node.func) or root(node.func) in env or root(node.func) in x.local_names:
-        raise refusal("not-callable", x.source.span(node.func), name=name, what="a value")
+        raise refusal("not-callable", x.source.span(node.func), name=name, what="a value", way=CALLABLE)
     if root(node.func) == x.source.node.name:
         raise refusal("recursion", x.source.span(node), name=name)
     callee = static_value(x.source, node.func)
@@ -48,11 +49,12 @@ def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         keyword = node.keywords[0]
         if keyword.arg is None:
             raise refusal("starred", x.source.span(keyword))
-        raise refusal("keyword-argument", x.source.span(keyword), name=name, keyword=keyword.arg)
+        way = without_keyword(callee, node, keyword.arg)
+        raise refusal("keyword-argument", x.source.span(keyword), name=name, way=way)
     op = callee.op if isinstance(callee, Intrinsic) else ops.find(math_alias(callee) or "")
     if op is not None:
         count(x, node, op.arity)
-        return x.arithmetic.apply(op, [x.lower(a, env) for a in node.args], x.source.span(node))
+        return x.arithmetic.apply(op, [x.lower(a, env) for a in node.args], x.source.span(node), name)
     handler = _handler(callee)
     if handler is not None:
         return handler(x, node, env)
@@ -64,16 +66,16 @@ def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         return _cast_call(x, node, env, target)
     if isinstance(callee, types.FunctionType):
         raise refusal("undecorated", x.source.span(node.func), name=name)
-    raise refusal("not-callable", x.source.span(node.func), name=name, what=describe(callee))
+    raise refusal("not-callable", x.source.span(node.func), name=name, what=describe(callee), way=instead(callee))
 
 
-def count(x: ExpressionContext, node: ast.Call, wanted: int) -> None:
+def count(x: ExpressionContext, node: ast.Call, wanted: int, form: str = "") -> None:
     """Checks the number of arguments."""
     name = ast.unparse(node.func)
     if len(node.args) != wanted:
         raise refusal(
             "argument-count", x.source.span(node), name=name, wanted=wanted, found=len(node.args),
-            way=f"Call it as {name}({', '.join('xyzw'[:wanted])}).",
+            way=f"Call it as {name}({form or ', '.join('xyzw'[:wanted])}).",
         )  # fmt: skip
 
 
@@ -89,7 +91,7 @@ def _type_application(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         if isinstance(function, dtypes.TypeFunction):
             value = TypeApplication(function, argument)
     if value is None:
-        raise refusal("not-callable", x.source.span(func), name=ast.unparse(func), what="a value")
+        raise refusal("not-callable", x.source.span(func), name=ast.unparse(func), what="a value", way=CALLABLE)
     return _cast_call(x, node, env, apply_functions(x.source, func, value))
 
 
@@ -214,7 +216,7 @@ def _complex(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
 
 
 def _as_type(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    count(x, node, 2)
+    count(x, node, 2, "x, pymetal.int32")
     argument, span = node.args[1], x.source.span(node)
     found = type_of_object(static_value(x.source, argument)) if is_dotted(argument) else None
     if found is None:
@@ -229,10 +231,10 @@ def _as_type(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
 
 
 def _polevl(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    count(x, node, 2)
+    count(x, node, 2, "x, COEFFICIENTS")
     coefficients = x.table(node.args[1], env)
     if coefficients is None:
-        raise refusal("table", x.source.span(node.args[1]), name=ast.unparse(node.args[1]))
+        raise refusal("table", x.source.span(node.args[1]), name=ast.unparse(node.args[1]), what="numbers")
     return x.arithmetic.horner(x.lower(node.args[0], env), coefficients.values, x.source.span(node))
 
 
@@ -240,7 +242,7 @@ def _len(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     count(x, node, 1)
     table = x.table(node.args[0], env)
     if table is None:
-        raise refusal("table", x.source.span(node.args[0]), name=ast.unparse(node.args[0]))
+        raise refusal("table", x.source.span(node.args[0]), name=ast.unparse(node.args[0]), what="numbers")
     return weak(len(table.values), x.source.span(node))
 
 
@@ -301,7 +303,8 @@ def _match(x: ExpressionContext, node: ast.Call, env: Env, name: str, signature:
     known = {n for n, _, _, _ in signature.scalars}
     for keyword in node.keywords:
         if keyword.arg not in known:
-            raise refusal("keyword-argument", x.source.span(keyword), name=name, keyword=keyword.arg or "**")
+            way = f"Pass {keyword.arg!r} by position." if keyword.arg else "Write them one by one."
+            raise refusal("keyword-argument", x.source.span(keyword), name=name, way=way)
         given[keyword.arg] = x.lower(keyword.value, env)
     args = [x.lower(a, env) for a in node.args]
     for scalar, _, default, _ in signature.scalars:

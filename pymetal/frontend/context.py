@@ -10,6 +10,7 @@ from typing import Protocol
 from pymetal.frontend.annotations import Signature
 from pymetal.frontend.arithmetic import Arithmetic, number
 from pymetal.frontend.liveness import Live, Liveness
+from pymetal.frontend.sharing import Sharing
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Expr, Stmt, Table, Type
@@ -59,6 +60,7 @@ class ExpressionContext(Protocol):
     source: Source
     typing: Typing
     arithmetic: Arithmetic
+    sharing: Sharing
     local_names: frozenset[str]
 
     def lower(self, node: ast.expr, env: Env) -> Expr: ...

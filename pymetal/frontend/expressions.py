@@ -6,11 +6,13 @@ import ast
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
+from pymetal.errors import Span
 from pymetal.frontend import calls
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
 from pymetal.frontend.context import Env
 from pymetal.frontend.names import describe, is_dotted, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct, refusal
+from pymetal.frontend.sharing import Sharing
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Const, Element, Expr, Op, Select, Table, Type
@@ -35,7 +37,8 @@ class Expressions:
     def __init__(self, source: Source, typing: Typing, body_type: Type) -> None:
         self.source = source
         self.typing = typing
-        self.arithmetic = Arithmetic(typing)
+        self.sharing = Sharing(source, typing)
+        self.arithmetic = Arithmetic(typing, self.sharing)
         self.body_type = body_type  # what the element type means inside the body
         self.local_names: frozenset[str] = frozenset()  # what the body assigns: never looked up outside it
 
@@ -45,6 +48,9 @@ class Expressions:
         Raises:
             PyMetalError: some part of it cannot become Metal, or does not type-check.
         """
+        return self.sharing.bounded(self._lower(node, env), self.source.span(node))
+
+    def _lower(self, node: ast.expr, env: Env) -> Expr:
         match node:
             case ast.Constant(value=value):
                 return self._constant(node, value)
@@ -127,23 +133,34 @@ class Expressions:
         return self.arithmetic.apply(_PARTS[attr], [value], span)
 
     def table(self, node: ast.expr, env: Env) -> Table | None:
-        """The tuple of numbers that a name outside the body stands for."""
-        if not is_dotted(node) or root(node) in env or root(node) in self.local_names:
+        """The tuple of numbers that a name outside the body stands for, or that stands in its text."""
+        if isinstance(node, ast.Tuple):
+            constants = [number(self.lower(e, env)) for e in node.elts]
+            value: object = tuple(constants) if None not in constants else None
+            name = "TABLE"
+        elif not is_dotted(node) or root(node) in env or root(node) in self.local_names:
             return None
-        value = static_value(self.source, node)
+        else:
+            value = static_value(self.source, node)
+            name = ast.unparse(node).replace(".", "_")
         if not isinstance(value, (tuple, list)):
             return None
-        numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
-        if not value or not numbers or any(isinstance(v, int) and v.bit_length() > 63 for v in value):
-            raise refusal("table", self.source.span(node), name=ast.unparse(node))
-        floats = any(isinstance(v, float) for v in value)
-        small = all(-(1 << 31) <= v < 1 << 31 for v in value)
-        integers: Type = ir.WEAK_INT if small else ir.Concrete(dtypes.int64)
-        return Table(ast.unparse(node).replace(".", "_"), tuple(value), ir.WEAK_FLOAT if floats else integers)
+        span, text = self.source.span(node), ast.unparse(node)
+        if not value or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
+            raise refusal("table", span, name=text, what="numbers")
+        if any(isinstance(v, float) for v in value) and all(abs(v) < 1 << 1023 or isinstance(v, float) for v in value):
+            type_: Type = ir.WEAK_FLOAT
+        elif all(-(1 << 31) <= v < 1 << 31 for v in value):
+            type_ = ir.WEAK_INT
+        elif all(-(1 << 63) <= v < 1 << 63 for v in value):
+            type_ = ir.Concrete(dtypes.int64)
+        else:
+            raise refusal("table", span, name=text, what="numbers of at most 64 bits, sign included")
+        return Table(name, tuple(value), type_)
 
     def _subscript(self, node: ast.expr, base: ast.expr, index: ast.expr, env: Env) -> Expr:
         span = self.source.span(node)
-        table = self.table(base, env)
+        table = None if isinstance(base, ast.Tuple) else self.table(base, env)
         if table is None:
             what, way = construct(node)
             raise refusal("expression", span, what=what, way=way)
@@ -190,15 +207,38 @@ class Expressions:
 
     def _boolean(self, node: ast.expr, operator: ast.boolop, values: list[ast.expr], env: Env) -> Expr:
         op, what = (ops.AND, "`and`") if isinstance(operator, ast.And) else (ops.OR, "`or`")
-        result = self.test(values[0], env, what)
-        for value in values[1:]:
-            result = self.arithmetic.apply(op, [result, self.test(value, env, what)], self.source.span(node))
-        return result
+        span = self.source.span(node)
+        result: Expr | None = None
+        with self.sharing.tentative() as undo:
+            for value in values:
+                with self.sharing.perhaps(result is not None):
+                    result = self._joined(op, result, self.test(value, env, what), span)
+                if isinstance(result, Const):
+                    undo()  # what follows is not computed, and what came before makes no difference
+                    if bool(result.value) is (op is ops.OR):
+                        return result
+                    result = None
+        return result if result is not None else weak(op is ops.AND, span)
+
+    def _joined(self, op: Op, result: Expr | None, link: Expr, span: Span) -> Expr:
+        """`result and link` or `result or link`, without what is known when the functor is compiled."""
+        if result is None:
+            return link
+        decides = op is ops.OR  # the value that the other one cannot change
+        for known, other in ((result, link), (link, result)):
+            if isinstance(known, Const):
+                return weak(decides, span) if bool(known.value) is decides else other
+        return self.arithmetic.apply(op, [result, link], span)
 
     def _compare(
         self, node: ast.expr, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], env: Env
     ) -> Expr:
-        operands = [self.lower(n, env) for n in (left, *comparators)]
+        operands = [self.lower(left, env)]
+        for index, comparator in enumerate(comparators):
+            with self.sharing.perhaps(index > 0):
+                operand = self.lower(comparator, env)
+                uses = 2 if index < len(comparators) - 1 else 1
+                operands.append(self.sharing.share(operand, "middle", uses, self.source.span(comparator)))
         span = self.source.span(node)
         result: Expr | None = None
         for operator, a, b in zip(operators, operands, operands[1:], strict=False):
@@ -206,8 +246,7 @@ class Expressions:
             if op is None:
                 symbol = SYMBOLS[type(operator)]
                 raise refusal("operator", span, symbol=symbol, way="Elements are numbers: compare with `==`.")
-            link = self.arithmetic.apply(op, [a, b], span)
-            result = link if result is None else self.arithmetic.apply(ops.AND, [result, link], span)
+            result = self._joined(ops.AND, result, self.arithmetic.apply(op, [a, b], span), span)
         assert result is not None
         return result
 
@@ -215,6 +254,7 @@ class Expressions:
         condition = self.test(test, env, "a condition")
         if isinstance(condition, Const):
             return self.lower(then if condition.value else otherwise, env)
-        a, b = self.lower(then, env), self.lower(otherwise, env)
+        with self.sharing.perhaps():
+            a, b = self.lower(then, env), self.lower(otherwise, env)
         joined = self.arithmetic.join(a.type, b.type, self.source.span(node))
         return Select(condition, self.arithmetic.convert(a, joined), self.arithmetic.convert(b, joined), joined)

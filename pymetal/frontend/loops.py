@@ -46,7 +46,8 @@ def lower_while(x: StatementContext, stmt: ast.While, out: list[Stmt], env: Env,
     names = assigned(stmt.body) & live
     x.loops.append(Loop())
     env = paths.declare_ahead(x, stmt, names, out, env, block, lambda env: x.block(stmt.body, env, x.new_block(live)))
-    condition = x.expressions.test(stmt.test, env, "`while`")
+    with x.expressions.sharing.before(None):  # computed in each round
+        condition = x.expressions.test(stmt.test, env, "`while`")
     body, _, _ = x.block(stmt.body, env, x.new_block(live))
     loop = x.loops.pop()
     out.append(While(condition, tuple(body), x.source.span(stmt)))

@@ -14,6 +14,7 @@ from pymetal.frontend.expressions import Expressions
 from pymetal.frontend.liveness import NONE, Live, assigned, liveness
 from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import construct, is_refused, refusal
+from pymetal.frontend.sharing import Place
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
@@ -117,9 +118,20 @@ class Lowering:
                 if not self.folded.isdisjoint(ast.walk(last)):
                     break  # other dtypes take the other branch, and get here
                 raise refusal("unreachable", self.source.span(stmt))
-            env, falls = self._statement(stmt, out, env, block)
+            with self.expressions.sharing.before(self._before(stmt, out, block)):
+                env, falls = self._statement(stmt, out, env, block)
             last = stmt
         return out, env, falls
+
+    def _before(self, stmt: ast.stmt, out: list[Stmt], block: Block) -> Place:
+        """The end of `out`, where the values that `stmt` shares are declared."""
+
+        def declare(name: str, number: int, value: Expr) -> Expr:
+            key = ("shared", stmt, number, self.unrolled)
+            self.variables.register(key, value.type)
+            return self.variables.declare(out, name, key, value, block).value
+
+        return Place(out, declare)
 
     def _statement(self, stmt: ast.stmt, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
         span = self.variables.span = self.source.span(stmt)
@@ -210,7 +222,8 @@ class Lowering:
                 is_dotted(func) and ast.unparse(func) not in env and static_value(self.source, func) is divmod
             ):
                 span = self.source.span(value)
-                a, b = self.expressions.lower(left, env), self.expressions.lower(right, env)
+                share, lower = self.expressions.sharing.share, self.expressions.lower
+                a, b = share(lower(left, env), "dividend", 2, span), share(lower(right, env), "divisor", 2, span)
                 return [self.expressions.arithmetic.apply(op, [a, b], span) for op in (ops.FLOORDIV, ops.MOD)]
             case _:
                 table = self.expressions.table(value, env)

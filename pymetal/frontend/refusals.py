@@ -71,21 +71,21 @@ REFUSALS: dict[str, Refusal] = {
     "unknown-attribute": Refusal(12, "{module} has no {name!r}{near}", "{way}"),
     "not-a-value": _type(
         13, "{name!r} is {what}, which has no value in a functor",
-        "A body reaches numbers, dtypes, metal.*, math.* and @pymetal.func functions.",
+        "A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.",
     ),
     "unset": Refusal(
         14, "{name!r} may not be set here: it is {when}", "{way}",
     ),
     "not-callable": Refusal(
         15, "{name!r} is {what}, which cannot be called in a functor",
-        "Callable are metal.*, math.*, dtypes (as casts) and @pymetal.func functions.",
+        "{way}",
     ),
     "undecorated": Refusal(
         16, "{name!r} is a plain Python function, which has no Metal text", "Decorate it with @pymetal.func."
     ),
     # calls
     "argument-count": _type(17, "{name} takes {wanted} argument(s), and {found} came", "{way}"),
-    "keyword-argument": Refusal(18, "{name} takes no keyword arguments in a functor", "Pass {keyword!r} by position."),
+    "keyword-argument": Refusal(18, "{name} takes no keyword arguments in a functor", "{way}"),
     "starred": Refusal(19, "arguments cannot be unpacked with `*` in a functor", "Write them one by one."),
     "int-cast": _type(
         20, "int has no size in Metal", "Write pymetal.int32 or pymetal.int64, or T for the element type."
@@ -120,8 +120,8 @@ REFUSALS: dict[str, Refusal] = {
     "recursion": Refusal(38, "{name!r} calls itself, and Metal has no recursion", "Write a loop."),
     "python-error": _type(39, "{op} of these numbers: {error}", "Change the numbers."),
     "table": Refusal(
-        40, "{name} is not a tuple of numbers",
-        "Tables are tuples of ints and floats, made outside the functor: `COEFFICIENTS = (1.0, 0.5)`.",
+        40, "{name} is not a tuple of {what}",
+        "Tables are tuples of ints and floats: `COEFFICIENTS = (1.0, 0.5)` outside the functor.",
     ),
     "table-index": _type(
         41, "{what} the {size} elements of {name}",
@@ -151,7 +151,7 @@ REFUSALS: dict[str, Refusal] = {
         "Annotate a parameter with the element type: `z: Complex` with `RealOf[T]`, or use complex64 and float.",
     ),
     "too-deep": Refusal(
-        56, "an expression of {functor} is nested too deeply",
+        56, "an expression of {functor} is {what}",
         "Give parts of it names; shorten a table of coefficients.",
     ),
     "missing-overload": _type(

@@ -232,7 +232,7 @@ def verify(source: Source, function: Function, element: DType) -> None:
     """
     for stmt in ir.statements(function.body):
         if any(ir.depth(expr) > _MAX_DEPTH for expr in ir.own_expressions(stmt)):
-            raise refusal("too-deep", stmt_span(source, stmt), functor=source.node.name)
+            raise refusal("too-deep", stmt_span(source, stmt), functor=source.node.name, what="nested too deeply")
     for expr in ir.expressions(function.body):
         match expr:
             case Call(op, args, _, span):
@@ -287,4 +287,5 @@ def docstring(source: Source) -> str:
 
 def too_deep(body: Body) -> PyMetalError:
     """The error for a body whose expressions nest deeper than Python's recursion goes."""
-    return refusal("too-deep", body.source.span(body.source.node), functor=body.source.node.name)
+    functor = body.source.node.name
+    return refusal("too-deep", body.source.span(body.source.node), functor=functor, what="nested too deeply")
