@@ -232,7 +232,7 @@ def _as_type(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
 
 def _polevl(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     count(x, node, 2, "x, COEFFICIENTS")
-    coefficients = x.table(node.args[1], env)
+    coefficients = x.table(node.args[1], env, inline=True)
     if coefficients is None:
         raise refusal("table", x.source.span(node.args[1]), name=ast.unparse(node.args[1]), what="numbers")
     return x.arithmetic.horner(x.lower(node.args[0], env), coefficients.values, x.source.span(node))
@@ -240,7 +240,7 @@ def _polevl(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
 
 def _len(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     count(x, node, 1)
-    table = x.table(node.args[0], env)
+    table = x.table(node.args[0], env, inline=True)
     if table is None:
         raise refusal("table", x.source.span(node.args[0]), name=ast.unparse(node.args[0]), what="numbers")
     return weak(len(table.values), x.source.span(node))

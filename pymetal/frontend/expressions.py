@@ -132,9 +132,9 @@ class Expressions:
             return value if attr == "real" else Const(0, value.type, span)
         return self.arithmetic.apply(_PARTS[attr], [value], span)
 
-    def table(self, node: ast.expr, env: Env) -> Table | None:
-        """The tuple of numbers that a name outside the body stands for, or that stands in its text."""
-        if isinstance(node, ast.Tuple):
+    def table(self, node: ast.expr, env: Env, inline: bool = False) -> Table | None:
+        """The tuple of numbers that a name outside the body stands for, or if `inline` that it writes out."""
+        if inline and isinstance(node, ast.Tuple):
             constants = [number(self.lower(e, env)) for e in node.elts]
             value: object = tuple(constants) if None not in constants else None
             name = "TABLE"
@@ -160,7 +160,7 @@ class Expressions:
 
     def _subscript(self, node: ast.expr, base: ast.expr, index: ast.expr, env: Env) -> Expr:
         span = self.source.span(node)
-        table = None if isinstance(base, ast.Tuple) else self.table(base, env)
+        table = self.table(base, env)
         if table is None:
             what, way = construct(node)
             raise refusal("expression", span, what=what, way=way)

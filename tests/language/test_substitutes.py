@@ -51,10 +51,10 @@ def test_ways_out(expression: str, tmp_path: Path) -> None:
 
 
 def test_a_table_in_the_text(tmp_path: Path) -> None:
-    body = "    total = metal.polevl(x, (1.0, -2, 0.5)) * len((1, 2))\n    for w in (1, 2.5):\n        total += w\n"
+    body = "    total = metal.polevl(x, (1.0, -2, 0.5)) * len((1, 2))\n"
     functor = toolbox.load(tmp_path, f"{HEAD}{body}    return total\n").f
     x = torch.tensor([0.0, 1.5, -3.0])
-    toolbox.assert_equal(functor.reference(x), (((1.0 * x - 2) * x + 0.5) * 2 + 1) + 2.5)
+    toolbox.assert_equal(functor.reference(x), ((1.0 * x - 2) * x + 0.5) * 2)
 
 
 def test_a_table_of_wide_integers(tmp_path: Path) -> None:
