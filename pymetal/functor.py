@@ -150,15 +150,15 @@ class Functor:
         """The Metal text that a call with these arguments compiles and runs."""
         return self._caller.source(args, scalars)
 
-    def explain(self, *args: Any, **scalars: Any) -> str:
+    def explain(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> str:
         """The plan that a call with these arguments has, in words: dtypes, kernel, grid. Nothing is compiled or run."""
-        return self._caller.explain(args, scalars)
+        return self._caller.explain(args, out, scalars)
 
-    def trace(self, *tensors: torch.Tensor, **scalars: Any) -> list[Event]:
+    def trace(self, *tensors: torch.Tensor | Scalar, **scalars: Any) -> list[Event]:
         """Runs a debug build on the host device: where a NaN is born, an integer overflows, or is divided by zero.
 
         Args:
-            tensors: on the CPU, of one registered dtype; they broadcast.
+            tensors: on the CPU, of one registered dtype, or numbers that it holds; they broadcast.
             scalars: the scalar parameters.
 
         Returns:

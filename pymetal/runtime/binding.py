@@ -78,6 +78,10 @@ def check_tensor(tensor: torch.Tensor, number: int) -> None:
         raise CallError(f"argument {number} is a {tensor.dtype} tensor, a dtype that Metal does not have")
     if tensor.layout != torch.strided:
         raise DeviceError(f"argument {number} has layout {tensor.layout}; a kernel takes strided memory")
+    if tensor.numel() and not tensor.data_ptr():
+        raise DeviceError(
+            f"argument {number} is a tensor without memory", hint="Pass torch.zeros_like(x), or x.clone()."
+        )
 
 
 def _sequence_bytes(values: Sequence[Any], number: int, cast: str | None) -> bytes:

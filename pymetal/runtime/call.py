@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import torch
+from torch.autograd import forward_ad
 
 from pymetal import dtypes, ir
 from pymetal.codegen.launch import PER_THREAD, Form, LaunchKey, Role, bound_as
@@ -77,6 +78,8 @@ class Caller:
                 f"{self.name} was called where tensors have no memory: under vmap, functionalize, jit.trace or a mode",
                 hint="Call it outside, or register it as an operator of torch.library first.",
             )
+        if forward_ad._current_level >= 0:
+            self._refuse_tangents((*args, out))
         if out is None:
             described, device = _signature(args)
             if device is not None:
@@ -89,11 +92,21 @@ class Caller:
                 launch = self._launches.get((find_device(device).variant(), out.dim(), *described))
                 if (
                     launch is not None
+                    and not out.is_inference()
                     and not (launch.is_complex and _is_conjugated((*args, out)))
                     and check_memory(self.name, out, [a for a in args if isinstance(a, torch.Tensor)])
                 ):
                     return _written(self._again(launch, args, scalars, out))
         return self._slowly(args, out, scalars)
+
+    def _refuse_tangents(self, values: tuple[Any, ...]) -> None:
+        """Forward-mode derivatives are not computed, so they must not be lost in silence."""
+        for value in values:
+            if isinstance(value, torch.Tensor) and forward_ad.unpack_dual(value).tangent is not None:  # type: ignore[no-untyped-call]
+                raise CallError(
+                    f"{self.name} has no autograd formula, and a tensor has a tangent of forward-mode differentiation",
+                    hint="Call it with torch.autograd.forward_ad.unpack_dual(x).primal.",
+                )
 
     def _again(
         self, launch: Launch, args: tuple[Any, ...], scalars: dict[str, Any], result: torch.Tensor
@@ -146,6 +159,12 @@ class Caller:
                     f"{self.name}: out= requires grad", hint="Pass out.detach(), or call under torch.no_grad()."
                 )
             fits = result.shape == plan.shape
+            if not fits and any(t is result for t in tensors):
+                raise CallError(
+                    f"{self.name}: output with shape {list(result.shape)} doesn't match the broadcast shape "
+                    f"{list(plan.shape)}",
+                    hint="An out= that is an input has the shape of the result already; pass another one.",
+                )
             resize_output(self.name, result, plan.shape, plan.strides)
             temporary = not check_memory(self.name, result, [t for t in ready if isinstance(t, torch.Tensor)])
             temporary |= result.is_neg() or result.is_conj() or not is_stored(result.dtype)
@@ -238,7 +257,9 @@ class Caller:
         if device is None or launch.plan.shape.numel() > MAX_THREADS:
             return
         for arg in args:
-            if isinstance(arg, torch.Tensor) and (arg.is_neg() or arg.requires_grad or not is_stored(arg.dtype)):
+            if isinstance(arg, torch.Tensor) and (arg.is_neg() or arg._is_zerotensor() or arg.requires_grad):
+                return
+            if isinstance(arg, torch.Tensor) and not is_stored(arg.dtype):
                 return
         if len(self._launches) >= _MAX_PLANS:
             self._launches.clear()
@@ -260,20 +281,26 @@ class Caller:
         """The Metal text that a call with these arguments compiles and runs."""
         return self.programs.source(self._planned(args, scalars)[2])
 
-    def explain(self, args: tuple[Any, ...], scalars: dict[str, Any]) -> str:
+    def explain(self, args: tuple[Any, ...], out: Any, scalars: dict[str, Any]) -> str:
         """The plan of a call with these arguments, in words."""
-        described, plan, key, device = self._planned(args, scalars)
+        described, plan, key, device = self._planned(args, scalars, out)
         return explain(self.name, described, plan, key, device)
 
     def _planned(
-        self, args: tuple[Any, ...], scalars: dict[str, Any]
+        self, args: tuple[Any, ...], scalars: dict[str, Any], out: Any = None
     ) -> tuple[list[Operand], Plan, LaunchKey, torch.device]:
         operands = self.operands(args)
         self.numbers(scalars)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)])
         described = [describe(self._ready(o), device) for o in operands]
         plan = make_plan(self.name, described, None, self.checked.domain, self.to_float)
-        return described, plan, self._key(plan.element, plan.form, described, self.result(plan.element).torch), device
+        stored = self.result(plan.element).torch
+        if out is not None:
+            out = check_output(self.name, out, stored, device)
+            if out.shape == plan.shape and is_stored(out.dtype):  # else it is resized, or copied to
+                plan = make_plan(self.name, described, describe(out, device), self.checked.domain, self.to_float)
+                stored = out.dtype
+        return described, plan, self._key(plan.element, plan.form, described, stored), device
 
     # --- arguments ---
 
@@ -335,6 +362,8 @@ class Caller:
         """An operand as a kernel can read it: of a dtype that Metal has, with no conjugation or negation pending."""
         if not isinstance(operand, torch.Tensor):
             return operand
+        if operand._is_zerotensor():  # zeros without memory
+            return torch.zeros(operand.shape, dtype=operand.dtype, device=operand.device)
         return operand.resolve_conj().resolve_neg()
 
 
@@ -352,7 +381,8 @@ def _is_transformed() -> bool:
 def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
     """What a plan depends on, and the device; no device if the arguments are not ones that the quick way takes.
 
-    Tensors that hold a negation or want a gradient have signatures of their own, which no plan is kept for.
+    Tensors that hold a negation, have no memory or want a gradient have signatures of their own, which no plan is kept
+    for.
     """
     described: list[Any] = []
     device: torch.device | None = None
@@ -362,7 +392,8 @@ def _signature(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
             if device is not None and arg.device != device:
                 return described, None
             device = arg.device
-            described += (arg.dtype, arg.shape, arg.stride(), device, arg.is_neg(), arg.requires_grad)
+            is_plain = not arg.is_neg() and not arg._is_zerotensor()
+            described += (arg.dtype, arg.shape, arg.stride(), device, is_plain, arg.requires_grad)
         elif kind is int:
             described.append(kind)
         elif kind is float:

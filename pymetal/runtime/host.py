@@ -134,7 +134,10 @@ class Kernel:
                 if kind is torch.Tensor:
                     if not is_pointer or not value.is_cpu or value.dtype in NOT_ON_DEVICE:
                         return None
-                    values.append(value.data_ptr())
+                    address = value.data_ptr()
+                    if not address and value.numel():
+                        return None  # to be refused
+                    values.append(address)
                     continue
                 if (number == INTEGER and kind is float) or (number == FLOATING and kind is int):
                     return None  # to be refused

@@ -26,6 +26,11 @@ def check_output(functor: str, out: object, dtype: torch.dtype, device: torch.de
         raise CallError(f"{functor}: out= is {type(out).__name__}", hint="Pass a tensor.")
     if out.device != device:
         raise CallError(f"{functor}: out= is on {out.device} and the inputs are on {device}", hint="Move one of them.")
+    if out.is_inference() and not torch.is_inference_mode_enabled():
+        raise CallError(
+            f"{functor}: inplace update to inference tensor outside InferenceMode is not allowed",
+            hint="Pass out.clone(), or call under torch.inference_mode().",
+        )
     if not torch.can_cast(dtype, out.dtype):
         raise CallError(
             f"{functor}: result type {dtype} cannot be cast to the dtype of out=, {out.dtype}",

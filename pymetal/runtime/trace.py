@@ -50,12 +50,13 @@ class Event:
         return f"{where}{self.what} in `{self.operator}` at {count}, first at {at}{line}"
 
 
-def trace(caller: Caller, tensors: tuple[torch.Tensor, ...], scalars: dict[str, Any]) -> list[Event]:
+def trace(caller: Caller, given: tuple[Any, ...], scalars: dict[str, Any]) -> list[Event]:
     """Runs the debug build of a functor on CPU tensors; returns what happened, in the order of the text.
 
     Raises:
         CallError: the tensors are of several dtypes, or of one that is not registered, or not on the CPU.
     """
+    tensors = _tensors(caller, given)
     element = _element(caller, tensors)
     operands = torch.broadcast_tensors(*tensors)  # type: ignore[no-untyped-call]
     values = caller.numbers(scalars)
@@ -66,9 +67,24 @@ def trace(caller: Caller, tensors: tuple[torch.Tensor, ...], scalars: dict[str, 
     kernel = getattr(compile_shader(source), KERNEL)
     out = torch.empty(operands[0].shape, dtype=caller.result(element).torch)
     log = torch.zeros(operands[0].numel(), len(sites), dtype=torch.uint8)
-    given = [_bound(v, d) for v, d in zip([*values.values(), log.data_ptr()], kinds, strict=True)]
-    kernel(out, *(o.contiguous() for o in operands), *given, threads=out.numel())
+    bound = [_bound(v, d) for v, d in zip([*values.values(), log.data_ptr()], kinds, strict=True)]
+    kernel(out, *(o.contiguous() for o in operands), *bound, threads=out.numel())
     return list(_events(sites, log, operands))
+
+
+def _tensors(caller: Caller, given: tuple[Any, ...]) -> tuple[torch.Tensor, ...]:
+    """The operands, numbers as tensors of the dtype of the others."""
+    caller.operands(given)
+    dtype = next((v.dtype for v in given if isinstance(v, torch.Tensor)), None)
+    if dtype is None:
+        raise CallError(f"{caller.name} was called with numbers only", hint="Pass at least one tensor.")
+    for value in given:
+        if not isinstance(value, torch.Tensor) and torch.result_type(torch.empty(1, dtype=dtype), value) != dtype:
+            raise CallError(
+                f"{caller.name}: the debug build computes in {dtype}, which does not hold {value!r}",
+                hint="Convert the tensors with .to() first.",
+            )
+    return tuple(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=dtype) for v in given)
 
 
 def _element(caller: Caller, tensors: tuple[torch.Tensor, ...]) -> DType:
