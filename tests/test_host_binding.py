@@ -302,3 +302,22 @@ def test_prebound_launch_takes_addresses() -> None:
     kernel.launch(0, out.data_ptr(), a.data_ptr())
     kernel.launch_grid((10, 2), out.data_ptr(), a.data_ptr())
     assert out[:11].tolist() == [*(2 * a)[:10].tolist(), 0]
+
+
+def test_bytes_that_a_kernel_would_misread_are_refused() -> None:
+    source = """#include <metal_stdlib>
+using namespace metal;
+kernel void f(device float* out, constant half& h, constant uint3& v, uint i [[thread_position_in_grid]]) {
+  out[i] = float(h) + float(v.z);
+}
+"""
+    kernel = host.compile_shader(source).f
+    out = torch.zeros(2)
+    for _ in range(2):
+        with pytest.raises(CallError, match=r"reads 2 bytes of 'h' \(buffer 1\), and a Python float binds 4") as caught:
+            kernel(out, 1.5, [1, 2, 3, 4], arg_casts={2: "int32"})
+        assert 'arg_casts={1: "fp16"}' in str(caught.value)
+        with pytest.raises(CallError, match=r"reads 16 bytes of 'v' \(buffer 2\), and a Python list binds 24"):
+            kernel(out, 1.5, [1, 2, 3], arg_casts={1: "fp16"})
+        kernel(out, 1.5, [1, 2, 3, 4], arg_casts={1: "fp16", 2: "int32"})
+        assert out.tolist() == [4.5, 4.5]

@@ -151,6 +151,8 @@ class Kernel:
                     return None
                 if not only_read or len(data) < size:
                     return None
+                if 0 < size < len(data) and not is_pointer and (kind is list or number == FLOATING):
+                    return None  # to be refused
                 values.append(data)
         except (struct.error, OverflowError, TypeError, RuntimeError):
             return None
