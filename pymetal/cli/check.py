@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pymetal.check.operators import AgainstError
 from pymetal.check.run import PARTS, Checked, Options, check, elements, steps
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
@@ -59,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         with numerics.numerics(args.numerics or numerics.current()):
             results = _check_all(functors, options, args.quiet or args.json)
+    except AgainstError as error:
+        raise UsageError(str(error)) from error
     finally:
         sys.path.pop(0)
     _print(results, args)
