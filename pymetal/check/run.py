@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from pymetal.accuracy.budget import unserved
 from pymetal.check.findings import Finding, allowed, merged
 from pymetal.check.form import Form, check_form
 from pymetal.check.judge import judge
@@ -113,6 +114,7 @@ def _check(functor: Functor, options: Options, progress: Callable[[str], None]) 
             measured.append(measurement)
             widened = functor.opmath or functor._caller.compute(element).torch not in _HALVES
             found += judge(functor, measurement, widens=widened)
+        notes += useless_budgets(functor)
         notes += not_compared(functor.name, operator, measured, named=options.against is not None)
     form = None
     if "form" in options.parts:
@@ -161,6 +163,12 @@ def not_compared(
 def budget_of(functor: Functor, element: DType) -> float | None:
     """The decorator's `max_ulp=` at a dtype."""
     return None if functor.max_ulp is None else functor.max_ulp.get(element)
+
+
+def useless_budgets(functor: Functor) -> Iterator[str]:
+    """Budgets for dtypes that the functor does not have; more may have been added after the decorator was read."""
+    if names := unserved(functor._max_ulp, functor.ir.domain):
+        yield f"{functor.name} is not registered for {', '.join(names)}, of which its max_ulp= speaks"
 
 
 def prepare(functor: Functor, chosen: Sequence[DType], options: Options) -> None:
