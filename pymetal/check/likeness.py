@@ -27,6 +27,7 @@ _PREFIX = "metal.c10."
 _PLAIN = frozenset({"max", "min", "mul", "div", "fma", "conj", "less", "fmod", "remainder", "floor_divide", "div_floor",
                     "safe_mod", "pow"})  # fmt: skip
 _CLOSE = 1e-6
+_NO_DIGIT = 2.0**23  # ulp: what is further off, as sin(pi * 1e25), is not more wrong
 _MARGIN = 4.0  # ulp of float that make no difference: Metal's own functions are as far off
 
 
@@ -44,6 +45,7 @@ def alike(functor: Functor) -> Iterator[tuple[str, str, str, Span | None]]:
         everything = [o.function.body for c in (checked, *ir.callees(checked)) for o in c.overloads]
         if any(isinstance(e, ir.Bits) for body in everything for e in ir.expressions(body)):
             continue
+        loops = any(isinstance(s, ir.While) for body in everything for s in ir.statements(body))
         used = {op.name for op in ir.uses(checked)}
         operands = _operands(len(function.params))
         mine = evaluate(function, dtypes.float32, operands, {}, wide=True).double()
@@ -54,7 +56,7 @@ def alike(functor: Functor) -> Iterator[tuple[str, str, str, Span | None]]:
             if Kind.FLOATING not in op.kinds or "-" in base or op.params is not None:
                 continue
             if _same(mine, op.torch(*operands)):
-                difference = _difference(function, op)
+                difference = _difference(function, op, loops=loops)
                 if difference is not None:
                     yield checked.name, base, difference, _first_place(function.body)
                 break
@@ -89,9 +91,13 @@ def _same(mine: Tensor, theirs: Tensor) -> bool:
     return bool(close[both].all()) and not bool((mine.isfinite() ^ theirs.isfinite()).sum() > 20)
 
 
-def _difference(function: ir.Function, op: ir.Op) -> str | None:
-    """How the values of a function differ from those of a c10 function in float; None if c10's are worse."""
-    operands = _far_out(len(function.params))
+def _difference(function: ir.Function, op: ir.Op, *, loops: bool) -> str | None:
+    """How the values of a function differ from those of a c10 function in float; None if c10's are worse.
+
+    Args:
+        loops: a `while` is in it, which a helper's caller may keep from what has it run for ever.
+    """
+    operands = _far_out(len(function.params), loops=loops)
     right = op.torch(*(o.double() for o in operands))
     mine = evaluate(function, dtypes.float32, operands, {}).float()
     try:
@@ -102,14 +108,15 @@ def _difference(function: ir.Function, op: ir.Op) -> str | None:
     if bool((a.right & ~b.right).any()):
         return None
     both = a.counted & b.counted
-    errors = [torch.where(both, o.errors, 0.0) for o in (a, b)]
+    errors = [torch.where(both, o.errors, 0.0).clamp_max(_NO_DIGIT) for o in (a, b)]
     worst_mine, worst_theirs = (float(e.max()) for e in errors)
     if worst_theirs > worst_mine + _MARGIN:
         return None
-    different = b.right & ~a.right
-    if not bool(different.any()) and worst_mine <= worst_theirs + _MARGIN:
+    masks = (b.right & (a.nan | a.infinite), errors[0] > errors[1] + _MARGIN, b.right & ~a.right)
+    different = next((mask for mask in masks if bool(mask.any())), None)
+    if different is None:
         return ""
-    at = int(different.to(torch.uint8).argmax() if bool(different.any()) else (errors[0] - errors[1]).argmax())
+    at = int(torch.where(different, 1 + errors[0], 0.0).argmax())
     place = ", ".join(show(o[at].item()) for o in operands)
     return f", which has {show(theirs[at].item())} at ({place}), and this {show(mine[at].item())}"
 
@@ -125,10 +132,12 @@ def _kernel(op: ir.Op) -> Caller:
     return Caller(name, names, {}, checked, functor_text(checked), widens=False, to_float=False)
 
 
-def _far_out(count: int) -> list[Tensor]:
+def _far_out(count: int, *, loops: bool) -> list[Tensor]:
     """Floats near zero and far from it, with the ends, and NaN: every combination; and those of `_operands`."""
     sizes = [0.0, 1e-20, 1e-6, 0.01, 1.0, 100.0, 1e25, torch.inf] if count < 3 else [0.0, 1e-6, 1.0, torch.inf]
-    grid = torch.tensor([torch.nan, *sizes, *(-s for s in sizes)])
+    if loops:
+        sizes = [0.0, 1e-6, 1.0, 4.0]
+    grid = torch.tensor([*([] if loops else [torch.nan]), *sizes, *(-s for s in sizes)])
     combined = torch.cartesian_prod(*[grid] * count).reshape(-1, count).unbind(1)
     return [torch.cat([c, o.float()]) for c, o in zip(combined, _operands(count), strict=True)]
 

@@ -85,6 +85,11 @@ def grown(x: T) -> T:
 
 
 @pymetal.binary(dtypes=torch.float32)
+def unscaled(a: T, b: T) -> T:
+    return math.sqrt(a * a + b * b)
+
+
+@pymetal.binary(dtypes=torch.float32)
 def hypotenuse(a: T, b: T) -> T:
     """Scaled by the larger one; infinity beside NaN is infinity."""
     if math.isinf(a) or math.isinf(b):
