@@ -57,6 +57,7 @@ class Functor:
         self.arity = arity
         self.opmath = opmath
         self.max_ulp = parse_budget(max_ulp)
+        self._max_ulp = max_ulp  # as it was written
         self._bodies = [self._body(function)]
         self._check()
         functools.update_wrapper(self, function)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pymetal.dtypes import ALL, DType, parse_dtypes
 from pymetal.errors import PyMetalError
@@ -29,6 +29,13 @@ def parse_budget(spec: object) -> Budget | None:
     for key, value in sorted(spec.items(), key=lambda item: not isinstance(item[0], str)):
         found.update(dict.fromkeys(parse_dtypes(key), _number(value)))
     return found
+
+
+def unserved(spec: object, domain: Collection[DType]) -> list[str]:
+    """The keys of a `max_ulp=` that stand for none of the registered dtypes: what they say holds nowhere."""
+    if not isinstance(spec, Mapping):
+        return []
+    return [str(key) for key in spec if not set(parse_dtypes(key)) & set(domain)]
 
 
 def _number(value: object) -> float:

@@ -89,7 +89,7 @@ KINDS: dict[str, Kind] = {
         "Use metal.precise.{base}; upstream uses fast maths nowhere else.",
     ),
     "half-arithmetic": Kind(
-        23, "{count} roundings to {narrow} in one result", "Write opmath=True: computed in float, rounded once."
+        23, "{count} roundings to {narrow} in one result", "{way}"
     ),
     "integer-division": Kind(
         24, "the divisor can be zero, and Metal does not say what an integer divided by zero is",
@@ -103,7 +103,8 @@ KINDS: dict[str, Kind] = {
         "Return it first: `if math.isnan(x): return x`; metal.fmax and metal.fmin drop it, max and min keep it.",
     ),
     "reimplementation": Kind(
-        27, "{name} has the values of metal.c10.{function}", "Call metal.c10.{function}, or say why not and allow it."
+        27, "{name} is a reimplementation of metal.c10.{function}{difference}",
+        "Call metal.c10.{function}, or say why not and allow it."
     ),
 }  # fmt: skip
 BY_NUMBER = {kind.number: (slug, kind) for slug, kind in KINDS.items()}

@@ -1,4 +1,8 @@
-"""Whose values a function has: a functor, or a helper, beside every c10 function of as many floats."""
+"""What a function is written anew of: a functor, or a helper, beside every c10 function of as many floats.
+
+In double precision both have the same values then. In float they may not: the c10 function is proposed only where its
+kernel is no worse than the text, at infinities and NaN, near zero, and far out.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,14 @@ import torch
 from torch import Tensor
 
 from pymetal import dtypes, ir
+from pymetal.accuracy.compare import compare
+from pymetal.check.outcome import show
+from pymetal.codegen.metal import functor_text
 from pymetal.dtypes import Kind
-from pymetal.errors import Span
+from pymetal.errors import PyMetalError, Span
 from pymetal.functor import Functor
 from pymetal.meaning.evaluate import evaluate
+from pymetal.runtime.call import Caller
 from pymetal.terms import TABLE
 
 _PREFIX = "metal.c10."
@@ -19,10 +27,12 @@ _PREFIX = "metal.c10."
 _PLAIN = frozenset({"max", "min", "mul", "div", "fma", "conj", "less", "fmod", "remainder", "floor_divide", "div_floor",
                     "safe_mod", "pow"})  # fmt: skip
 _CLOSE = 1e-6
+_NO_DIGIT = 2.0**23  # ulp: what is further off, as sin(pi * 1e25), is not more wrong
+_MARGIN = 4.0  # ulp of float that make no difference: Metal's own functions are as far off
 
 
-def alike(functor: Functor) -> Iterator[tuple[str, str, Span | None]]:
-    """The function's name, c10's name, and the place, of each that c10 has and that does not call it."""
+def alike(functor: Functor) -> Iterator[tuple[str, str, str, Span | None]]:
+    """The function's name, c10's, how their values differ, and the place, of each that c10 has and does better."""
     for checked in (*ir.callees(functor.ir), functor.ir):
         overload = checked.overload(dtypes.float32)
         if overload is None or overload.function.scalars or not checked.overloads:
@@ -35,6 +45,7 @@ def alike(functor: Functor) -> Iterator[tuple[str, str, Span | None]]:
         everything = [o.function.body for c in (checked, *ir.callees(checked)) for o in c.overloads]
         if any(isinstance(e, ir.Bits) for body in everything for e in ir.expressions(body)):
             continue
+        loops = any(isinstance(s, ir.While) for body in everything for s in ir.statements(body))
         used = {op.name for op in ir.uses(checked)}
         operands = _operands(len(function.params))
         mine = evaluate(function, dtypes.float32, operands, {}, wide=True).double()
@@ -45,7 +56,9 @@ def alike(functor: Functor) -> Iterator[tuple[str, str, Span | None]]:
             if Kind.FLOATING not in op.kinds or "-" in base or op.params is not None:
                 continue
             if _same(mine, op.torch(*operands)):
-                yield checked.name, base, _first_place(function.body)
+                difference = _difference(function, op, loops=loops)
+                if difference is not None:
+                    yield checked.name, base, difference, _first_place(function.body)
                 break
 
 
@@ -76,6 +89,57 @@ def _same(mine: Tensor, theirs: Tensor) -> bool:
         return False
     close = (mine - theirs).abs() <= _CLOSE * theirs.abs() + 1e-12
     return bool(close[both].all()) and not bool((mine.isfinite() ^ theirs.isfinite()).sum() > 20)
+
+
+def _difference(function: ir.Function, op: ir.Op, *, loops: bool) -> str | None:
+    """How the values of a function differ from those of a c10 function in float; None if c10's are worse.
+
+    Args:
+        loops: a `while` is in it, which a helper's caller may keep from what has it run for ever.
+    """
+    operands = _far_out(len(function.params), loops=loops)
+    right = op.torch(*(o.double() for o in operands))
+    mine = evaluate(function, dtypes.float32, operands, {}).float()
+    try:
+        theirs = _kernel(op)(tuple(operands), None, {})
+    except PyMetalError:  # the installed headers do not have it
+        return None
+    a, b = compare(mine, right, flushes=True), compare(theirs, right, flushes=True)
+    if bool((a.right & ~b.right).any()):
+        return None
+    both = a.counted & b.counted
+    errors = [torch.where(both, o.errors, 0.0).clamp_max(_NO_DIGIT) for o in (a, b)]
+    worst_mine, worst_theirs = (float(e.max()) for e in errors)
+    if worst_theirs > worst_mine + _MARGIN:
+        return None
+    masks = (b.right & (a.nan | a.infinite), errors[0] > errors[1] + _MARGIN, b.right & ~a.right)
+    different = next((mask for mask in masks if bool(mask.any())), None)
+    if different is None:
+        return ""
+    at = int(torch.where(different, 1 + errors[0], 0.0).argmax())
+    place = ", ".join(show(o[at].item()) for o in operands)
+    return f", which has {show(theirs[at].item())} at ({place}), and this {show(mine[at].item())}"
+
+
+def _kernel(op: ir.Op) -> Caller:
+    """What calls the kernel of an operator of floats alone."""
+    type_ = ir.Var("T")
+    names = tuple("abcdefgh"[: op.arity])
+    value = ir.Call(op, tuple(ir.Name(n, type_) for n in names), type_)
+    function = ir.Function(tuple(ir.Param(n, type_) for n in names), (), type_, (ir.Return(value),))
+    name = "alike_" + op.name.rpartition(".")[2]
+    checked = ir.Checked(name, "", (ir.Overload((dtypes.float32,), function),))
+    return Caller(name, names, {}, checked, functor_text(checked), widens=False, to_float=False)
+
+
+def _far_out(count: int, *, loops: bool) -> list[Tensor]:
+    """Floats near zero and far from it, with the ends, and NaN: every combination; and those of `_operands`."""
+    sizes = [0.0, 1e-20, 1e-6, 0.01, 1.0, 100.0, 1e25, torch.inf] if count < 3 else [0.0, 1e-6, 1.0, torch.inf]
+    if loops:
+        sizes = [0.0, 1e-6, 1.0, 4.0]
+    grid = torch.tensor([*([] if loops else [torch.nan]), *sizes, *(-s for s in sizes)])
+    combined = torch.cartesian_prod(*[grid] * count).reshape(-1, count).unbind(1)
+    return [torch.cat([c, o.float()]) for c, o in zip(combined, _operands(count), strict=True)]
 
 
 def _first_place(body: tuple[ir.Stmt, ...]) -> Span | None:

@@ -5,12 +5,14 @@ One function a rule. Each looks at the checked IR, where every conversion is wri
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 from pymetal import dtypes, ir
 from pymetal.check.findings import Finding, finding
 from pymetal.check.likeness import alike
 from pymetal.check.reach import dead_branches
+from pymetal.check.rounding import most_on_a_path
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import Span
 from pymetal.functor import Functor
@@ -101,7 +103,7 @@ def fast_maths(functor: Functor) -> Iterator[Finding]:
 
 
 def half_arithmetic(functor: Functor) -> Iterator[Finding]:
-    """More than one operation that rounds to half or bfloat."""
+    """More than one operation that rounds to half or bfloat, on one path."""
     halves = {dtypes.float16, dtypes.bfloat16}
     for overload in functor.ir.overloads:
         hit = {}
@@ -109,14 +111,18 @@ def half_arithmetic(functor: Functor) -> Iterator[Finding]:
             compute = functor._caller.compute(element)
             if element not in halves or compute not in halves:
                 continue
-            rounding = [e for e in ir.expressions(overload.function.body) if _rounds(e, compute)]
+            rounding = most_on_a_path(overload.function.body, functools.partial(_rounds, compute=compute))
             if len(rounding) > 1:
                 hit[element] = rounding
         if hit:
             first = next(iter(hit.values()))
             place = next((s for e in first[1:] if (s := getattr(e, "span", None)) is not None), None)
             narrow = " and ".join(_names(list(hit)))
-            yield finding("half-arithmetic", functor, place, _names(list(hit)), count=len(first), narrow=narrow)
+            yield finding(
+                "half-arithmetic", functor, place, _names(list(hit)), count=len(first), narrow=narrow,
+                way="Leave out the conversions on the way: opmath=True computes in float." if functor.opmath
+                else "Write opmath=True: computed in float, rounded once.",
+            )  # fmt: skip
 
 
 def _rounds(expr: ir.Expr, compute: DType) -> bool:
@@ -156,12 +162,23 @@ def integer_division(functor: Functor) -> Iterator[Finding]:
                         continue
                     integral = [d for d in _kinds(expr.type, overload) if d.kind in _INTEGERS]
                     divisor = _bare(expr.args[1])
-                    safe = isinstance(divisor, ir.Const) or divisor in compared
+                    safe = _never_zero(divisor) or divisor in compared
                     place = expr.span or getattr(stmt, "span", None)
                     if integral and not safe and str(place) not in seen:
                         seen.add(str(place))
                         served = [d for d in overload.domain if d.kind in _INTEGERS]
                         yield finding("integer-division", functor, place, _names(served))
+
+
+def _never_zero(expr: ir.Expr) -> bool:
+    """Whether an integer is seen to be another number than zero: a constant, `b | 1`, `max(b, 1)`."""
+    expr = _bare(expr)
+    if isinstance(expr, ir.Const):
+        return True
+    if not isinstance(expr, ir.Call) or expr.op.name not in ("bitor", "max"):
+        return False
+    constants = [v for a in expr.args if isinstance(c := _bare(a), ir.Const) and isinstance(v := c.value, int)]
+    return any(v != 0 if expr.op.name == "bitor" else v > 0 for v in constants)
 
 
 def unreached(functor: Functor) -> Iterator[Finding]:
@@ -171,9 +188,9 @@ def unreached(functor: Functor) -> Iterator[Finding]:
 
 
 def reimplementation(functor: Functor) -> Iterator[Finding]:
-    """The functor, or a helper of it, whose values are those of a c10 function that it does not call."""
-    for name, function, span in alike(functor):
-        yield finding("reimplementation", functor, span, name=name, function=function)
+    """The functor, or a helper of it, that is a c10 function written anew."""
+    for name, function, difference, span in alike(functor):
+        yield finding("reimplementation", functor, span, name=name, function=function, difference=difference)
 
 
 RULES: tuple[Rule, ...] = (

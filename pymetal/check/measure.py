@@ -10,7 +10,7 @@ from torch import Tensor
 from pymetal.accuracy.compare import Outcome
 from pymetal.check.beside import Beside
 from pymetal.check.operands import default_scalars, fitting, operands_for
-from pymetal.check.operators import Operator, is_elementwise
+from pymetal.check.operators import Operator, refusal, unusable
 from pymetal.check.outcome import Comparison, Mismatch
 from pymetal.check.witness import Scalars, asked, meaning, rounded_scalars
 from pymetal.dtypes import DType
@@ -32,6 +32,7 @@ class Measurement:
 
     Attributes:
         torch_max: the largest error of torch's operator at this dtype, on the same operands; None without one.
+        unused: why the operator does not stand beside the functor; None if it does, or if there is none.
         early: overflow, or NaN, where the text's meaning in float64 is a number that the dtype holds.
     """
 
@@ -43,6 +44,7 @@ class Measurement:
     numerics: str
     meaning: Comparison
     against: Comparison | None
+    unused: str | None
     torch_max: float | None
     torch_mean: float | None
     early: Mismatch | None
@@ -72,17 +74,20 @@ def measure(
     own = meaning(functor, element, values)
     first = run.outcome(own)
     assert first is not None
-    theirs = torch_errors = None
-    if operator is not None and is_elementwise(operator, asked(floating, operands), values):
-        theirs = run.beside_torch(operator)
+    theirs = torch_errors = unused = None
+    if operator is not None:
+        unused = unusable(operator, asked(floating, operands), values)
+        theirs = run.beside_torch(operator) if unused is None else None
         torch_errors = run.torch_errors
+        if theirs is None and unused is None:
+            unused = refusal(operator, asked(floating, operands), values) or "it has other values the second time"
     mine = run.comparison(own, *first)
     if theirs is None and operator is None:
         torch_errors = None
     numbers = None if torch_errors is None else torch_errors[~torch_errors.isnan() & torch_errors.isfinite()]
     return Measurement(
         functor.name, element.name.rstrip("_"), str(actual.dtype).removeprefix("torch."), len(operands[0]),
-        drawn.exhaustive, numerics.current(), mine, theirs,
+        drawn.exhaustive, numerics.current(), mine, theirs, unused,
         float(numbers.max()) if numbers is not None and numbers.numel() and floating else None,
         float(numbers.mean()) if numbers is not None and numbers.numel() and floating else None,
         run.early(first[1]), budget, Trace(operands, _for_picture(first[0])),

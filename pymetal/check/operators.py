@@ -21,7 +21,7 @@ _BLOCK = 1 << 10  # elements: a multiple of what torch computes at once
 
 
 class AgainstError(PyMetalError, LookupError):
-    """`--against` names nothing that can be called."""
+    """`--against` names nothing that can be called, or what cannot stand beside the functor."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ _INTEGERS |= {"floor_divide": _INTEGERS["div_floor"]}
 
 # What upstream calls kernels that its Python interface has under another name, or with other arguments.
 _ALIASES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "add_alpha": ("torch.add", lambda a, b, alpha: torch.add(a, b, alpha=alpha)),
-    "sub_alpha": ("torch.sub", lambda a, b, alpha: torch.sub(a, b, alpha=alpha)),
+    # Defaults are the operator's own, for a functor that has no such parameter.
+    "add_alpha": ("torch.add", lambda a, b, alpha=1: torch.add(a, b, alpha=alpha)),
+    "sub_alpha": ("torch.sub", lambda a, b, alpha=1: torch.sub(a, b, alpha=alpha)),
     "lerp_alpha": ("torch.lerp", lambda a, b, weight: torch.lerp(a, b, weight)),
     "div_true": ("torch.true_divide", torch.true_divide),
     "div_floor": ("torch.div(rounding_mode='floor')", lambda a, b: torch.div(a, b, rounding_mode="floor")),
@@ -113,14 +114,16 @@ _ALIASES: dict[str, tuple[str, Callable[..., Any]]] = {
             g, alpha, scale, input_scale, is_result, y
         ),
     ),
-    "hardshrink": ("aten.hardshrink", lambda x, lambd: _aten("hardshrink")(x, lambd)),
-    "softshrink": ("aten.softshrink", lambda x, lambd: _aten("softshrink")(x, lambd)),
-    "softplus": ("aten.softplus", lambda x, beta, threshold: _aten("softplus")(x, beta, threshold)),
+    "hardshrink": ("aten.hardshrink", lambda x, lambd=0.5: _aten("hardshrink")(x, lambd)),
+    "softshrink": ("aten.softshrink", lambda x, lambd=0.5: _aten("softshrink")(x, lambd)),
+    "softplus": ("aten.softplus", lambda x, beta=1, threshold=20: _aten("softplus")(x, beta, threshold)),
     "softplus_backward": (
         "aten.softplus_backward",
         lambda g, x, beta, threshold: _aten("softplus_backward")(g, x, beta, threshold),
     ),
-    "elu": ("aten.elu", lambda x, alpha, scale, input_scale: _aten("elu")(x, alpha, scale, input_scale)),
+    "elu": (
+        "aten.elu", lambda x, alpha=1, scale=1, input_scale=1: _aten("elu")(x, alpha, scale, input_scale),
+    ),
     "glu": ("a * torch.sigmoid(b)", lambda a, b: a * torch.sigmoid(b)),
 }  # fmt: skip
 
@@ -155,8 +158,11 @@ def _named(against: str, functor: str) -> Operator:
         module, _, attribute = against.partition(":")
         try:
             found: Any = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
-        except (ImportError, AttributeError) as error:
-            raise AgainstError(f"--against {against}: {error}", hint="Write module:function.") from error
+        except Exception as error:  # the module is the user's own
+            said = str(error) or type(error).__name__
+            raise AgainstError(f"--against {against}: {said}", hint="Write module:function.") from error
+        if not callable(found):
+            raise AgainstError(f"--against {against} is no function")
         return Operator(against, found)
     first, *parts = against.split(".")
     if first == "mpmath":
@@ -182,10 +188,17 @@ def _named(against: str, functor: str) -> Operator:
     return Operator(shown, found, _INTEGERS.get(parts[-1]), scalar=first == "mpmath")
 
 
-def call(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, Any]) -> Tensor | None:
-    """The operator's value; None where it does not take such operands.
+class Unusable(Exception):
+    """Why an operator cannot stand beside a functor."""
+
+
+def ask(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, Any]) -> Tensor:
+    """The operator's value. It is given copies: it may write into its operands.
 
     Integers go to Python's own function where there is one; else without the elements at which torch would raise.
+
+    Raises:
+        Unusable: it does not take such operands, or returns something else than a value for each element.
     """
     integral = not (operands[0].is_floating_point() or operands[0].is_complex())
     try:
@@ -196,12 +209,39 @@ def call(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, An
             return operator.integers(*operands)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # softmax without dim=, and other advice to whoever wrote the call
-            value = operator.function(*map(_padded, operands), **scalars)
-    except (RuntimeError, TypeError, NotImplementedError, ValueError, ZeroDivisionError):
-        return None
-    if not isinstance(value, Tensor) or value.dim() != 1 or len(value) != len(_padded(operands[0])):
-        return None
+            given = [_padded(o).clone() for o in operands]
+            value = operator.function(*given, **scalars)
+    except Exception as error:  # a function of the user's own raises what it likes
+        said = _first_line(str(error))
+        raise Unusable(f"it raises {type(error).__name__}" + (f": {said}" if said else "")) from error
+    if not isinstance(value, Tensor):
+        raise Unusable(f"it returns {'None' if value is None else type(value).__name__}, not a tensor")
+    if value.shape != given[0].shape:
+        raise Unusable(f"it returns the shape {tuple(value.shape)} for operands of the shape {tuple(given[0].shape)}")
     return take(value, slice(0, len(operands[0])))
+
+
+def _first_line(message: str) -> str:
+    """The first line of an error, and the next one where the first only announces it."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+
+
+def call(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, Any]) -> Tensor | None:
+    """The operator's value; None where it has none."""
+    try:
+        return ask(operator, operands, scalars)
+    except Unusable:
+        return None
+
+
+def refusal(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, Any]) -> str | None:
+    """Why the operator has no value for these operands; None if it has."""
+    try:
+        ask(operator, operands, scalars)
+    except Unusable as reason:
+        return str(reason)
+    return None
 
 
 def _padded(x: Tensor) -> Tensor:
@@ -215,20 +255,29 @@ def take(x: Tensor, at: Tensor | slice) -> Tensor:
     return x.view(torch.int32)[at].view(torch.complex32) if x.dtype is torch.complex32 else x[at]
 
 
+def unusable(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, Any]) -> str | None:
+    """Why the operator is no witness, judged by a few elements; None if it is.
+
+    Each element of its result has to depend on its own operands alone, and not on chance.
+    """
+    few = tuple(_plain_dtype(o)[: 4 if operator.scalar else 64] for o in operands)
+    parts = [few] if operator.scalar else [few, tuple(o.flip(0) for o in few), *(
+        tuple(o[part] for o in few) for part in (slice(0, 5), slice(5, None))
+    )]  # fmt: skip
+    try:
+        whole, *others = [_plain(ask(operator, part, scalars)) for part in parts]
+    except Unusable as reason:
+        return str(reason)
+    if others:
+        back, *halves = others
+        if not all(torch.allclose(whole, other, equal_nan=True) for other in (back.flip(0), torch.cat(halves))):
+            return "an element of its result depends on other elements, or on chance"
+    return None
+
+
 def is_elementwise(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, Any]) -> bool:
-    """Whether each element of the result depends on its own operands alone, and not on chance."""
-    if operator.scalar:
-        return True
-    few = tuple(_plain_dtype(o)[:64] for o in operands)
-    whole = call(operator, few, scalars)
-    if whole is None:
-        return False
-    back = call(operator, tuple(o.flip(0) for o in few), scalars)
-    halves = [call(operator, tuple(o[part] for o in few), scalars) for part in (slice(0, 5), slice(5, None))]
-    if back is None or any(h is None for h in halves):
-        return False
-    parts = torch.cat([_plain(h) for h in halves if h is not None])
-    return all(torch.allclose(_plain(whole), other, equal_nan=True) for other in (_plain(back).flip(0), parts))
+    """Whether the operator can stand beside a functor of such operands."""
+    return unusable(operator, operands, scalars) is None
 
 
 def _plain_dtype(x: Tensor) -> Tensor:

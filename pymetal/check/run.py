@@ -12,13 +12,14 @@ from typing import Any
 
 import torch
 
+from pymetal.accuracy.budget import unserved
 from pymetal.check.findings import Finding, allowed, merged
 from pymetal.check.form import Form, check_form
 from pymetal.check.judge import judge
 from pymetal.check.lint import lint
 from pymetal.check.measure import Measurement, measure
 from pymetal.check.operands import default_scalars, fitting
-from pymetal.check.operators import find_operator
+from pymetal.check.operators import AgainstError, Operator, find_operator
 from pymetal.check.outcome import Place
 from pymetal.check.witness import rounded_scalars
 from pymetal.dtypes import DType
@@ -50,6 +51,7 @@ class Checked:
     form: Form | None
     findings: tuple[Finding, ...]
     silenced: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()  # what was not compared
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for `json.dumps`; NaN and infinity as words."""
@@ -61,6 +63,7 @@ class Checked:
             },
             "findings": [_finding(f) for f in self.findings],
             "allowed": [_finding(f) for f in self.silenced],
+            "notes": list(self.notes),
         }  # fmt: skip
 
 
@@ -86,7 +89,7 @@ def check(functor: Functor, options: Options, progress: Callable[[str], None] = 
         progress: called before each step with what it is.
 
     Raises:
-        AgainstError: `options.against` names nothing.
+        AgainstError: `options.against` names nothing, or what cannot stand beside the functor at any dtype.
         PyMetalError: the functor cannot be run here.
     """
     with warnings.catch_warnings():
@@ -98,8 +101,9 @@ def _check(functor: Functor, options: Options, progress: Callable[[str], None]) 
     chosen = elements(functor, options)
     found: list[Finding] = []
     measured: list[Measurement] = []
+    notes: list[str] = []
+    operator = find_operator(functor.name, options.against)
     if "accuracy" in options.parts:
-        operator = find_operator(functor.name, options.against)
         prepare(functor, chosen, options)
         for element in chosen:
             progress(f"{functor.name}, {element.name.rstrip('_')}")
@@ -110,6 +114,8 @@ def _check(functor: Functor, options: Options, progress: Callable[[str], None]) 
             measured.append(measurement)
             widened = functor.opmath or functor._caller.compute(element).torch not in _HALVES
             found += judge(functor, measurement, widens=widened)
+        notes += useless_budgets(functor)
+        notes += not_compared(functor.name, operator, measured, named=options.against is not None)
     form = None
     if "form" in options.parts:
         progress(f"{functor.name}, registered form")
@@ -120,12 +126,49 @@ def _check(functor: Functor, options: Options, progress: Callable[[str], None]) 
         found += lint(functor)
     every = merged(found)
     silenced = tuple(f for f in every if allowed(functor, f))
-    return Checked(functor, tuple(measured), form, tuple(f for f in every if f not in silenced), silenced)
+    return Checked(functor, tuple(measured), form, tuple(f for f in every if f not in silenced), silenced, tuple(notes))
+
+
+def not_compared(
+    functor: str, operator: Operator | None, measured: Sequence[Measurement], *, named: bool
+) -> Iterator[str]:
+    """What has to be known lest "0 findings" be read as "equal to torch".
+
+    Args:
+        named: the user named the operator.
+
+    Raises:
+        AgainstError: the user did, and it stands beside the functor at no dtype.
+    """
+    if operator is None:
+        yield f"no torch operator was compared: {functor}; name one with --against"
+        return
+    reasons: dict[str, list[str]] = {}
+    for each in measured:
+        if each.unused is not None:
+            reasons.setdefault(each.unused, []).append(each.dtype)
+    if measured and all(each.unused is not None for each in measured):
+        said = "; ".join(reasons)
+        if named:
+            raise AgainstError(
+                f"--against {operator.name} cannot stand beside {functor}: {said}",
+                hint="It is called with the functor's operands, and its scalars by keyword; --only picks functors.",
+            )
+        yield f"no torch operator was compared: {functor}; {operator.name} was asked, but {said}"
+        return
+    for reason, names in reasons.items():
+        yield f"{operator.name} was not compared with {functor} at {', '.join(names)}: {reason}"
 
 
 def budget_of(functor: Functor, element: DType) -> float | None:
     """The decorator's `max_ulp=` at a dtype."""
     return None if functor.max_ulp is None else functor.max_ulp.get(element)
+
+
+def useless_budgets(functor: Functor) -> Iterator[str]:
+    """Budgets for dtypes that the functor does not have; more may have been added after the decorator was read."""
+    if names := unserved(functor._max_ulp, functor.ir.domain):
+        yield f"{functor.name} is not registered for {', '.join(names)}, of which its max_ulp= speaks"
 
 
 def prepare(functor: Functor, chosen: Sequence[DType], options: Options) -> None:

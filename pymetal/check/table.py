@@ -23,6 +23,8 @@ def print_results(results: Sequence[Checked], console: Console) -> None:
             form = result.form
             text = f"{result.functor.name}: {form.kernels} registered kernels run, bit for bit as the call; "
             console.print(Text(f"{text}{form.names} names that host code can ask for are there"))
+    for note in (n for r in results for n in r.notes):
+        console.print(Text(note), soft_wrap=True)
     found = [f for r in results for f in r.findings]
     for each in found:
         console.print()

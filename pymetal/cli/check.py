@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pymetal.check.operators import AgainstError
 from pymetal.check.run import PARTS, Checked, Options, check, elements, steps
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
@@ -32,18 +33,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--against", metavar="WHAT", help="torch.NAME, aten.NAME, mpmath.NAME or module:function to compare with; "
         "default: torch's operator of the functor's name",
     )  # fmt: skip
-    parser.add_argument("--max-ulp", type=float, metavar="N", help="the budget, in place of the decorator's max_ulp=")
+    parser.add_argument("--max-ulp", type=_budget, metavar="N", help="the budget, in place of the decorator's max_ulp=")
     parser.add_argument(
         "--scalar", metavar="NAME=VALUE", action="append", help="a scalar parameter; default: the functor's own"
     )
     parser.add_argument("--part", choices=PARTS, action="append", help="check this alone; may be repeated")
-    parser.add_argument("--samples", type=int, default=1, metavar="N", help="N times as many random operands")
+    parser.add_argument("--samples", type=_times, default=1, metavar="N", help="N times as many random operands")
     parser.add_argument("--numerics", choices=numerics.MODES, help="float arithmetic of the host device")
     parser.add_argument("--replace", action="store_true", help="the functors take the place of upstream's own")
     parser.add_argument("--torch-headers", metavar="DIR", help="compile against the headers of another torch, instead")
     parser.add_argument("--report", metavar="DIR", help="write DIR/index.html with pictures")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="print findings only, and no progress")
+
+
+def _budget(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if (number := float(text)) >= 0:  # NaN is not
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+
+
+def _times(text: str) -> int:
+    with contextlib.suppress(ValueError):
+        if (number := int(text)) >= 1:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,12 +68,14 @@ def run(args: argparse.Namespace) -> int:
         return _other_release(args, functors)
     options = Options(
         tuple(args.part or PARTS), _dtypes(args.dtype, functors), args.against, args.max_ulp,
-        _scalars(args.scalar, functors), max(1, args.samples), args.replace,
+        _scalars(args.scalar, functors), args.samples, args.replace,
     )  # fmt: skip
     sys.path.insert(0, str(Path(args.file).parent.resolve()))  # for --against module:function
     try:
         with numerics.numerics(args.numerics or numerics.current()):
             results = _check_all(functors, options, args.quiet or args.json)
+    except AgainstError as error:
+        raise UsageError(str(error)) from error
     finally:
         sys.path.pop(0)
     _print(results, args)

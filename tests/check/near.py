@@ -108,3 +108,31 @@ def relu(x: T) -> T:
 def compared_with_another(a: Integral, b: Integral) -> Integral:
     """Wrong: a comparison with a variable says nothing of zero."""
     return a // b if a > b else a
+
+
+@pymetal.unary(dtypes="floating", opmath=True)
+def one_rounding_on_each_path(x: T) -> T:
+    """Two returns, one of which is reached."""
+    if x < 0:
+        return x * 2
+    return x * 3
+
+
+@pymetal.unary(dtypes="floating")
+def one_rounding_without_opmath(x: T) -> T:
+    """Three places, of which one computes."""
+    if x < 0:
+        return x * 2
+    return x * 3 if x > 1 else x * 4
+
+
+@pymetal.binary(dtypes="integral")
+def divisor_is_odd(a: T, b: T) -> T:
+    """A bit is set."""
+    return a // (b | 1)
+
+
+@pymetal.binary(dtypes="integral")
+def divisor_is_one_at_least(a: T, b: T) -> T:
+    """Zero is out of the way."""
+    return a % max(b, 1)

@@ -76,6 +76,11 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         (("--dtype", "float61"), "did you mean 'float16'"),
         (("--scalar", "beta"), "not NAME=NUMBER"),
         (("--scalar", "beta=1"), "no functor has 'beta'"),
+        (("--max-ulp", "nan"), "'nan' is no number from 0 on"),
+        (("--max-ulp=-1",), "'-1' is no number from 0 on"),
+        (("--max-ulp", "two"), "'two' is no number from 0 on"),
+        (("--samples", "0"), "'0' is no whole number from 1 on"),
+        (("--samples=-3",), "'-3' is no whole number from 1 on"),
         (("--torch-headers", "nowhere"), "holds no c10/metal/indexing.h"),
     ],
 )

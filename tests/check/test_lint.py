@@ -88,6 +88,13 @@ def test_a_divisor_is_compared_with_a_number() -> None:
     assert set(found(near.compared_with_another)) == {"integer-division"}
 
 
+def test_roundings_are_counted_on_the_longest_path() -> None:
+    assert "2 roundings" in found(written.forked)["half-arithmetic"].message
+    widened = found(written.forked_wide)["half-arithmetic"]
+    assert "2 roundings to float16 in one" in widened.message
+    assert "Write opmath=True" not in widened.hint
+
+
 def test_a_dropped_nan_needs_an_operator_that_keeps_it() -> None:
     """The one rule that runs the functor: torch.relu keeps NaN, and so has a functor of that name to."""
     kept = check(near.relu, Options(parts=("accuracy",), dtypes=("float16",)))
@@ -102,6 +109,24 @@ def test_a_dropped_nan_needs_an_operator_that_keeps_it() -> None:
 
 def test_logaddexp_is_c10s() -> None:
     assert set(found(logaddexp)) == {"reimplementation"}
+
+
+def test_a_c10_function_is_proposed_only_where_it_is_no_worse() -> None:
+    """exp(x) - 1 loses all digits near zero, which is said; the hypotenuse of infinity and NaN is c10's fault."""
+    message = found(written.grown)["reimplementation"].message
+    assert message.startswith("grown is a reimplementation of metal.c10.expm1f, which has ")
+    assert message.endswith("e-21), and this 0")
+    assert "inf" in found(written.unscaled)["reimplementation"].message
+    assert "reimplementation" not in found(written.hypotenuse)
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+def test_a_c10_function_with_larger_errors_is_not_proposed() -> None:
+    """c10's digamma is 7e5 ulp off where the gallery's is 1e2; c10's sinc is no worse than the gallery's."""
+    from examples.aten import load
+
+    assert "reimplementation" not in found(load()["digamma"])
+    assert "reimplementation" in found(load()["sinc"])
 
 
 def test_numbers_are_kept() -> None:

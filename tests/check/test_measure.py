@@ -110,6 +110,12 @@ def test_budgets() -> None:
             parse_budget(wrong)
 
 
+def test_budgets_for_dtypes_that_are_not_there_are_named() -> None:
+    result = check(written.elsewhere, Options(parts=("accuracy",)))
+    assert result.notes[0] == "elsewhere is not registered for torch.float16, integral, of which its max_ulp= speaks"
+    assert not any("max_ulp" in note for note in check(written.strict, Options(parts=("accuracy",))).notes)
+
+
 def test_the_maximum_is_where_it_is_said_to_be() -> None:
     """float32 exp beside mpmath's at the place of the maximum."""
     result = check(written.strict, Options(parts=("accuracy",), max_ulp=9.0))
@@ -196,7 +202,6 @@ def test_an_operator_is_asked_for_whole_blocks(count: int) -> None:
 
 
 def test_reductions_are_no_witness() -> None:
-    result = check(
-        written.never, Options(parts=("accuracy",), dtypes=("float32",), against="torch.nn.functional.softmax")
-    )
-    assert result.measurements[0].against is None
+    options = Options(parts=("accuracy",), dtypes=("float32",), against="torch.nn.functional.softmax")
+    with pytest.raises(AgainstError, match="depends on other elements"):
+        check(written.never, options)

@@ -61,6 +61,46 @@ def strict(x: T) -> T:
     return math.exp(x)
 
 
+@pymetal.unary(dtypes=torch.float32, max_ulp={torch.float16: 1, "integral": 2, "floating": 3})
+def elsewhere(x: T) -> T:
+    return -x
+
+
+@pymetal.unary(dtypes="floating")
+def forked(x: T) -> T:
+    y = x * 3
+    if x > 1:
+        return y
+    return y * x if x < 0 else y
+
+
+@pymetal.unary(dtypes=torch.float16, opmath=True)
+def forked_wide(x: T) -> T:
+    return pymetal.float16(x * 3) * 5
+
+
+@pymetal.unary(dtypes=torch.float32)
+def grown(x: T) -> T:
+    return math.exp(x) - 1
+
+
+@pymetal.binary(dtypes=torch.float32)
+def unscaled(a: T, b: T) -> T:
+    return math.sqrt(a * a + b * b)
+
+
+@pymetal.binary(dtypes=torch.float32)
+def hypotenuse(a: T, b: T) -> T:
+    """Scaled by the larger one; infinity beside NaN is infinity."""
+    if math.isinf(a) or math.isinf(b):
+        return math.inf
+    larger = max(abs(a), abs(b))
+    smaller = min(abs(a), abs(b))
+    if larger == 0:
+        return larger
+    return larger * math.sqrt(1 + (smaller / larger) * (smaller / larger))
+
+
 @pymetal.binary(dtypes=torch.float32)
 def same(a: T, b: T) -> T:
     return a if a == b else b * 0

@@ -115,6 +115,7 @@ def _functor(result: Checked) -> str:
         words = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(functor.doc))
         parts.append(f"<p>{words}</p>")
     parts += [_finding(f) for f in result.findings]
+    parts += [f'<p class="muted">{html.escape(note)}.</p>' for note in result.notes]
     if result.silenced:
         codes = ", ".join(dict.fromkeys(f.kind.code for f in result.silenced))
         parts.append(f'<p class="muted">Allowed by comments: {codes}.</p>')
