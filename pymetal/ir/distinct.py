@@ -14,9 +14,12 @@ def distinct(checked: Checked) -> Checked:
 
     Two functions of one name and equal bodies are one function.
     """
+    called = callees(checked)
+    if len({(c.helper, c.name) for c in (checked, *called)}) == 1 + len(called):
+        return checked
     taken: dict[tuple[bool, str], Checked] = {(checked.helper, checked.name): checked}
     chosen: dict[Checked, Checked] = {}
-    for callee in callees(checked):
+    for callee in called:
         overloads = _calling(callee.overloads, chosen)
         name, number = callee.name, 0
         while (other := taken.get((callee.helper, name))) is not None and not _alike(other.overloads, overloads):
