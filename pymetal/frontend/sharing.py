@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from pymetal import dtypes, ir
 from pymetal.errors import Span
@@ -64,9 +64,13 @@ class Sharing:
         self.place: Place | None = None
         self.conditional = False  # whether the text decides if the expression at hand is evaluated
         self._sizes: dict[int, tuple[Expr, int]] = {}  # by identity; the expression is held, so that it keeps its own
-        self._mentioned = {
+
+    @cached_property
+    def _mentioned(self) -> set[str]:
+        """The names that the body has, in any role."""
+        return {
             getattr(node, attribute)
-            for node in ast.walk(source.node)
+            for node in ast.walk(self.source.node)
             for attribute in ("id", "arg", "attr")
             if hasattr(node, attribute)
         }
