@@ -14,7 +14,7 @@ from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.codegen.library import Entry, metal_file
 from pymetal.codegen.metal import FunctorText, functor_text
-from pymetal.codegen.names import functor_name
+from pymetal.codegen.names import functor_name, helper_name
 from pymetal.dtypes import DType
 from pymetal.errors import CallError
 from pymetal.frontend.annotations import Signature, parse_signature
@@ -77,7 +77,8 @@ class Functor:
             raise too_deep(self._bodies[-1]) from None
         for body in self._bodies:
             check_scalars(body, body.domain(self._wanted))
-        self.ir = ir.distinct(ir.Checked(functor_name(checked.name), checked.doc, checked.overloads))
+        named = ir.Checked(functor_name(checked.name), checked.doc, checked.overloads)
+        self.ir = ir.distinct(named, helper_name)
         self.__pymetal_definition__ = Definition(self._signature, self.ir, promotes=True)
         self.name = self.ir.name
         self.doc = checked.doc

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from pymetal.ir.nodes import Checked, Const, Element, Overload
 from pymetal.ir.walk import callees, expressions
 
 
-def distinct(checked: Checked) -> Checked:
+def distinct(checked: Checked, spelled: Callable[[str], str]) -> Checked:
     """`checked`, with `_1`, `_2` after the names of callees that are not the first, or the only, one of theirs.
 
     Two functions of one name and equal bodies are one function.
+
+    Args:
+        spelled: how the text has the name of a helper.
     """
+
+    def key(helper: bool, name: str) -> tuple[bool, str]:
+        return helper, spelled(name) if helper else name
+
     called = callees(checked)
-    if len({(c.helper, c.name) for c in (checked, *called)}) == 1 + len(called):
+    if len({key(c.helper, c.name) for c in (checked, *called)}) == 1 + len(called):
         return checked
-    taken: dict[tuple[bool, str], Checked] = {(checked.helper, checked.name): checked}
+    taken: dict[tuple[bool, str], Checked] = {key(checked.helper, checked.name): checked}
     chosen: dict[Checked, Checked] = {}
     for callee in called:
         overloads = _calling(callee.overloads, chosen)
         name, number = callee.name, 0
-        while (other := taken.get((callee.helper, name))) is not None and not _alike(other.overloads, overloads):
+        while (other := taken.get(key(callee.helper, name))) is not None and not _alike(other.overloads, overloads):
             number += 1
             name = f"{callee.name}_{number}"
         if other is None:
             same = name == callee.name and overloads is callee.overloads
             other = callee if same else Checked(name, callee.doc, overloads, callee.helper)
-            taken[callee.helper, name] = other
+            taken[key(callee.helper, name)] = other
         chosen[callee] = other
     overloads = _calling(checked.overloads, chosen)
     return checked if overloads is checked.overloads else dataclasses.replace(checked, overloads=overloads)

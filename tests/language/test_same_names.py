@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -71,6 +72,27 @@ def inner(x: T) -> T:
 def g(x: T) -> T:
     return other.g(x) * 2 + other.calls_g(x)
 """
+
+
+SPELLED = """
+@pymetal.func
+def exp(x: T) -> T:
+    return x + 1
+
+@pymetal.func
+def exp_(x: T) -> T:
+    return x + 20
+
+@pymetal.unary(dtypes="floating")
+def f(x: T) -> T:
+    return exp(x) * exp_(x)
+"""
+
+
+def test_names_that_are_spelled_alike(tmp_path: Path) -> None:
+    """Metal's functions keep their names: a helper `exp` is `exp_` in the text."""
+    functor = toolbox.load(tmp_path, SPELLED).f
+    assert functor(torch.tensor([1.0])).item() == functor.reference(torch.tensor([1.0])).item() == 42
 
 
 @pytest.fixture(scope="module")
