@@ -17,6 +17,7 @@ from pymetal.codegen.statements import INDENT, Line, block
 from pymetal.codegen.tables import table_text, tables
 from pymetal.codegen.text import Printer, params_argument
 from pymetal.dtypes import DType
+from pymetal.errors import CallError
 from pymetal.ir import Call, Checked, For, Let, Member, Op, Overload
 
 
@@ -46,7 +47,11 @@ def functor_text(checked: Checked) -> FunctorText:
     pieces: dict[str, str] = {}
     spans: list[Origin] = []
     for callee in (*ir.callees(checked), checked):
-        pieces.update({name: table_text(name, table) for name, table in tables(callee).items()})
+        for name, table in tables(callee).items():
+            if pieces.setdefault(name, table_text(name, table)) != table_text(name, table):
+                raise CallError(
+                    f"two arrays of {checked.name} are called {name}", hint="Rename a tuple or its function."
+                )
         if callee.helper:
             pieces[helper_name(callee.name)] = _finished(_helper(callee), spans)
         else:

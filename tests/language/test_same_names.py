@@ -9,6 +9,8 @@ import pytest
 import toolbox
 import torch
 
+import pymetal
+
 OTHER = """
 TAB = (1.0, 2.0, 3.0)
 
@@ -93,6 +95,33 @@ def test_names_that_are_spelled_alike(tmp_path: Path) -> None:
     """Metal's functions keep their names: a helper `exp` is `exp_` in the text."""
     functor = toolbox.load(tmp_path, SPELLED).f
     assert functor(torch.tensor([1.0])).item() == functor.reference(torch.tensor([1.0])).item() == 42
+
+
+ARRAYS = """
+b_c, c = (1.0, 2.0), (3.0, 4.0)
+
+@pymetal.func
+def a(x: T) -> T:
+    for i in range(2):
+        x = x + b_c[i]
+    return x
+
+@pymetal.func
+def a_b(x: T) -> T:
+    for i in range(2):
+        x = x + c[i]
+    return x
+
+@pymetal.unary(dtypes="floating")
+def f(x: T) -> T:
+    return a(x) * a_b(x)
+"""
+
+
+def test_arrays_whose_names_meet_are_refused(tmp_path: Path) -> None:
+    functor = toolbox.load(tmp_path, ARRAYS).f
+    with pytest.raises(pymetal.PyMetalError, match="two arrays of f are called a_b_c"):
+        functor(torch.ones(1))
 
 
 @pytest.fixture(scope="module")
