@@ -35,28 +35,33 @@ def grid(dtype: torch.dtype) -> list[torch.Tensor]:
     return [values.repeat_interleave(11).to(dtype), values.repeat(11).to(dtype)]
 
 
-def python(program: differential.Program, dtype: torch.dtype) -> torch.Tensor:
-    """What Python computes."""
+def python(
+    program: differential.Program, dtype: torch.dtype, inputs: list[torch.Tensor], before: str = CONSTANTS + ROUNDS
+) -> torch.Tensor:
+    """What Python computes, with the constants of the text `before`."""
     names = scalars.names(str(dtype).removeprefix("torch."))
     names["torch"] = torch
-    exec(compile(CONSTANTS + ROUNDS + program.text, "<body>", "exec", 0x1000000, dont_inherit=True), names)
+    exec(compile(before + program.text, "<body>", "exec", 0x1000000, dont_inherit=True), names)
     body = names[program.functor.name]
-    rows = zip(*(scalars.numbers(t) for t in grid(dtype)), strict=True)
+    rows = zip(*(scalars.numbers(t) for t in inputs), strict=True)
     return scalars.tensor([body(a, b) for a, b in rows], dtype)
 
 
-def check(programs: Mapping[str, differential.Program], dtype: torch.dtype) -> None:
-    """Compares the three.
+def check(
+    programs: Mapping[str, differential.Program], dtype: torch.dtype, inputs: list[torch.Tensor] | None = None,
+    before: str = CONSTANTS + ROUNDS,
+) -> None:  # fmt: skip
+    """Compares the three, on all pairs of small integers or on `inputs`.
 
     Raises:
         AssertionError: two differ.
     """
-    inputs = grid(dtype)
+    inputs = grid(dtype) if inputs is None else inputs
     with toolbox.batch("ieee"):
         for program in programs.values():
             program.functor.jit_source(*inputs)
         for title, program in programs.items():
-            wanted = python(program, dtype)
+            wanted = python(program, dtype, inputs, before)
             for result in (program.functor.reference(*inputs), program.functor(*inputs)):
                 try:
                     toolbox.assert_equal(result, wanted, inputs)

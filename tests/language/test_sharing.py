@@ -7,8 +7,8 @@ import re
 import time
 from pathlib import Path
 
+import bodies
 import pytest
-import scalars
 import toolbox
 import torch
 from differential import Program
@@ -87,28 +87,9 @@ def grid(dtype: torch.dtype) -> list[torch.Tensor]:
     return [values.repeat_interleave(10).to(dtype), values.repeat(10).to(dtype)]
 
 
-def python(program: Program, dtype: torch.dtype) -> torch.Tensor:
-    """What Python computes."""
-    names = scalars.names(str(dtype).removeprefix("torch."))
-    names["torch"] = torch
-    exec(compile(program.text, "<body>", "exec", 0x1000000, dont_inherit=True), names)
-    body = names[program.functor.name]
-    return scalars.tensor([body(a, b) for a, b in zip(*map(scalars.numbers, grid(dtype)), strict=True)], dtype)
-
-
 @pytest.mark.parametrize("dtype", [torch.int32, torch.float32])
 def test_values(programs: dict[str, Program], dtype: torch.dtype) -> None:
-    inputs = grid(dtype)
-    with toolbox.batch("ieee"):
-        for program in programs.values():
-            program.functor.jit_source(*inputs)
-        for title, program in programs.items():
-            wanted = python(program, dtype)
-            for result in (program.functor.reference(*inputs), program.functor(*inputs)):
-                try:
-                    toolbox.assert_equal(result, wanted, inputs)
-                except AssertionError as error:
-                    raise AssertionError(f"{title}: {error}\n{program.functor.functor_source}") from None
+    bodies.check(programs, dtype, grid(dtype), before="")
 
 
 @pytest.mark.parametrize("title", BODIES)
