@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torchgen
 
-from pymetal.codegen.upstream import torchgen_check
-from pymetal.codegen.upstream.native_functions import NativeFunctions, join
+from pymetal.upstream import torchgen_check
+from pymetal.upstream.native_functions import NativeFunctions, join
 
 FOLDER = Path(torchgen.__file__).parent / "packaged/ATen/native"
 

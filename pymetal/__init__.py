@@ -2,14 +2,16 @@
 
 A typed Python function goes through one stage after the other, each with its own value::
 
-    function -> Source -> ir.Function -> Checked -> Metal text -> running kernel | patch
-                frontend/source  lower     verify    codegen/      runtime/     codegen/upstream/
+    function -> Source -> ir.Function -> CheckedFunction -> Metal text -> running kernel | patch
+                frontend/source  lower      verify           codegen/      runtime/     upstream/
 
-Imports go one way, from the last stages to the first; `tests/test_imports.py` holds the order.
+Imports go one way, from the last stages to the first; `python tools/rooms.py` prints and checks them.
 """
 
 from __future__ import annotations
 
+import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from pymetal.decorators import binary, ternary, unary
@@ -49,14 +51,13 @@ from pymetal.errors import (
     SourceError,
     ToolchainError,
 )
-from pymetal.facts import is_bool, is_complex, is_floating, is_integral, is_signed
 from pymetal.files import emit
 from pymetal.functor import Functor
 from pymetal.helper import func
-from pymetal.intrinsics import metal, static_range
+from pymetal.intrinsics import is_bool, is_complex, is_floating, is_integral, is_signed, metal, static_range
 
 if TYPE_CHECKING:
-    from pymetal.runtime import host
+    from pymetal import host
 
 __version__ = "0.1.0"
 
@@ -110,10 +111,14 @@ __all__ = [
 ]
 
 
+if os.environ.get("PYMETAL_DEBUG", "0") not in ("", "0"):
+    from pymetal.debug.dump import install
+
+    install()
+
+
 def __getattr__(name: str) -> Any:
     # The host device is not needed to write functors, nor on MPS tensors.
     if name == "host":
-        from pymetal.runtime import host
-
-        return host
+        return importlib.import_module("pymetal.host")
     raise AttributeError(f"module 'pymetal' has no attribute {name!r}")

@@ -235,3 +235,12 @@ else:
     ComplexOf = TypeFunction("ComplexOf")
     RealOf = TypeFunction("RealOf")
     OpMath = TypeFunction("OpMath")
+
+
+def wrap(value: int, dtype: torch.dtype) -> int:
+    """The integer that a register of `dtype` keeps of `value`; of bool, whether it is not zero."""
+    if dtype is torch.bool:
+        return int(value != 0)
+    info = torch.iinfo(dtype)
+    low = value & ((1 << info.bits) - 1)
+    return low - (1 << info.bits) if low > info.max else low

@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from pymetal.functor import Functor, metal_text
+from pymetal.functor import Functor
+from pymetal.runtime.operation import metal_text
 
 
 def emit(functors: Iterable[Functor] | Functor, path: str | os.PathLike[str]) -> str:

@@ -1,4 +1,4 @@
-"""The functions a body may call: ``metal.exp``, ``metal.precise.exp``, ``metal.fast.exp``, ``metal.c10.log1p``.
+"""What a body may call: ``metal.exp``, ``metal.precise.exp``, ``metal.c10.log1p``, and questions about its type.
 
 Inside a functor they become Metal text. Outside one they are ordinary functions of torch tensors with the same
 meaning, so that the undecorated body of a functor can be run, and debugged, as Python.
@@ -6,12 +6,12 @@ meaning, so that the undecorated body of a functor can be run, and debugged, as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from pymetal.dtypes import DType
+from pymetal.dtypes import INTEGRAL, DType, Kind, TypeVariable, from_torch
 from pymetal.ir import Op
 from pymetal.ops import TABLE
 
@@ -20,7 +20,7 @@ class Intrinsic:
     """One function of the operator table."""
 
     def __init__(self, op: Op) -> None:
-        self.op = op
+        self.op = self.__pymetal_op__ = op
         self.__name__ = op.name
 
     def __call__(self, *args: Any) -> torch.Tensor:
@@ -79,8 +79,46 @@ def static_range(*bounds: int) -> range:
     return range(*bounds)
 
 
+# The frontend knows these three by their names, and reads the arguments of a call as they are written.
+for _function in (as_type, polevl, static_range):
+    setattr(_function, "__pymetal_builtin__", _function.__name__)  # noqa: B010 - functions declare no attributes
+
 metal = Namespace("metal")
 for _space in ("precise", "fast", "c10"):
     setattr(metal, _space, Namespace(f"metal.{_space}"))
 setattr(metal, "as_type", as_type)  # noqa: B010 - the class declares no names: rows do
 setattr(metal, "polevl", polevl)  # noqa: B010
+
+
+class Fact:
+    """A compile-time test of the element type, such as ``pymetal.is_integral(T)``."""
+
+    def __init__(self, name: str, test: Callable[[Kind], bool], doc: str) -> None:
+        self.__name__ = name
+        self.__doc__ = doc
+        self.__pymetal_fact__ = test
+
+    def __call__(self, dtype: Any) -> bool:
+        """The answer for a torch or pymetal dtype.
+
+        Raises:
+            TypeError: `dtype` is a type variable, whose answer only a functor has, or no dtype.
+        """
+        if isinstance(dtype, TypeVariable):
+            raise TypeError(f"{self.__name__}({dtype.name}) is known inside a functor only")
+        found = dtype if isinstance(dtype, DType) else from_torch(dtype)
+        if found is None:
+            raise TypeError(f"{dtype!r} is not an element type")
+        return self.__pymetal_fact__(found.kind)
+
+    def __repr__(self) -> str:
+        return f"<pymetal.{self.__name__}>"
+
+
+is_integral = Fact("is_integral", lambda k: k in INTEGRAL, "True for integers and bool, as Metal's is_integral_v.")
+is_floating = Fact("is_floating", lambda k: k is Kind.FLOATING, "True for float, half and bfloat.")
+is_complex = Fact("is_complex", lambda k: k is Kind.COMPLEX, "True for complex64 and complex32.")
+is_signed = Fact(
+    "is_signed", lambda k: k in (Kind.SIGNED, Kind.FLOATING), "True for signed integers and floats, as is_signed_v."
+)
+is_bool = Fact("is_bool", lambda k: k is Kind.BOOL, "True for bool.")

@@ -1,10 +1,9 @@
-"""What all tests share: one cache folder for compiled kernels, and the examples on the path."""
+"""What all tests share: one cache folder for compiled kernels."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -14,9 +13,6 @@ import pytest
 # The same examples in every run: a new failure is a change of the code, and can be bisected.
 hypothesis.settings.register_profile("pymetal", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("pymetal")
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
 
 _folder = pytest.StashKey[str]()
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from examples.aten import by_file  # noqa: E402
-from pymetal.check.versions import Fit, Headers, compiled, open_headers, too_old  # noqa: E402
+from pymetal.check.releases import Fit, Headers, compiled, open_headers, too_old  # noqa: E402
 from pymetal.functor import Functor  # noqa: E402
 
 HEAD = """# Functors by torch release

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymetal.errors import ToolchainError
-from pymetal.runtime.toolchain import find_compiler
+from pymetal.host.toolchain import find_compiler
 
-SHIM = Path(__file__).parents[1] / "pymetal" / "runtime" / "host_shim"
+SHIM = Path(__file__).parents[1] / "pymetal" / "host" / "shim"
 FLAGS = [
     *("-std=c++23", "-O3", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"),
     *("-mllvm", "-inline-threshold=2000", "-Wall", "-Wextra", "-Werror"),

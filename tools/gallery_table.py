@@ -19,7 +19,7 @@ import torch
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "gallery.md"
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "gallery")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(ROOT / "tests" / "gallery")]
 
 import support  # noqa: E402
 import toolbox  # noqa: E402

@@ -57,7 +57,7 @@ PARAMETERS: dict[str, str] = {
 
 def instantiations(functor: pymetal.Functor) -> set[Instantiation]:
     """What a functor registers, with upstream's names for structs of scalars."""
-    entry, arity = functor._entry, functor.arity
+    entry, arity = functor.entry, functor.arity
     found: set[Instantiation] = set()
     for call in registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath):
         kind = arity.name

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pymetal.dtypes import wrap
+
 
 def on_reals(function: Callable[..., Any], *operands: Tensor, digits: int = 60) -> Tensor:
     """`function` of mpmath's numbers at each element, rounded once to float64.
@@ -68,12 +70,3 @@ def on_integers(function: Callable[..., int | bool], *operands: Tensor, dtype: t
     columns = [map(int, o.flatten().tolist()) for o in operands]
     found = [wrap(int(function(*values)), target) for values in zip(*columns, strict=True)]
     return torch.tensor(found, dtype=target).reshape(operands[0].shape)
-
-
-def wrap(value: int, dtype: torch.dtype) -> int:
-    """The integer that a register of `dtype` keeps of `value`; of bool, whether it is not zero."""
-    if dtype is torch.bool:
-        return int(value != 0)
-    info = torch.iinfo(dtype)
-    low = value & ((1 << info.bits) - 1)
-    return low - (1 << info.bits) if low > info.max else low

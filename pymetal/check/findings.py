@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from pymetal.errors import Span
 from pymetal.frontend.source import Source
-from pymetal.functor import Functor
+from pymetal.runtime.operation import Operation
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Finding:
 
 
 def finding(
-    slug: str, functor: Functor, span: Span | None = None, dtypes: tuple[str, ...] = (), **fields: object
+    slug: str, functor: Operation, span: Span | None = None, dtypes: tuple[str, ...] = (), **fields: object
 ) -> Finding:
     """A finding of row `slug`, its templates filled in."""
     kind = KINDS[slug]
@@ -147,13 +147,13 @@ def finding(
     return Finding(functor.name, slug, kind.message.format(**fields), kind.hint.format(**fields), place, dtypes)
 
 
-def definition(functor: Functor, dtype: str | None = None) -> Span:
+def definition(functor: Operation, dtype: str | None = None) -> Span:
     """The line of the functor's `def`; of the body that serves a dtype."""
-    source = functor._bodies[0].source
+    source = functor.bodies[0].source
     for overload in functor.ir.overloads:
         served = any(d.name.rstrip("_") == dtype for d in overload.domain)
         first = next((s for stmt in overload.function.body if (s := getattr(stmt, "span", None))), None)
-        for body in functor._bodies if served and first is not None else ():
+        for body in functor.bodies if served and first is not None else ():
             last = body.source.first_line + len(body.source.lines)
             if first is not None and body.source.first_line <= first.line < last and body.source.file == first.file:
                 source = body.source
@@ -174,9 +174,9 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(found.values(), key=lambda f: (f.span.line if f.span else 0, f.kind.number))
 
 
-def allowed(functor: Functor, finding: Finding) -> bool:
+def allowed(functor: Operation, finding: Finding) -> bool:
     """Whether a comment `# pymetal: allow=N` silences it: on its lines, the line above, or the functor's head."""
-    sources = [body.source for body in functor._bodies]
+    sources = [body.source for body in functor.bodies]
     return any(_allows(source, finding) for source in sources)
 
 

@@ -9,15 +9,15 @@ import functools
 from collections.abc import Callable, Iterator
 
 from pymetal import dtypes, ir
+from pymetal.check.branch_coverage import dead_branches
+from pymetal.check.c10_equivalents import alike
 from pymetal.check.findings import Finding, finding
-from pymetal.check.likeness import alike
-from pymetal.check.reach import dead_branches
 from pymetal.check.rounding import most_on_a_path
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import Span
-from pymetal.functor import Functor
+from pymetal.runtime.operation import Operation
 
-Rule = Callable[[Functor], Iterator[Finding]]
+Rule = Callable[[Operation], Iterator[Finding]]
 _INTEGERS = frozenset({Kind.SIGNED, Kind.UNSIGNED})
 _DIVISIONS = frozenset({
     "floordiv_int", "mod_int", "metal.c10.div", "metal.c10.fmod", "metal.c10.remainder", "metal.c10.safe_mod",
@@ -29,12 +29,12 @@ _EXACT = frozenset({
 })  # fmt: skip
 
 
-def lint(functor: Functor) -> list[Finding]:
+def lint(functor: Operation) -> list[Finding]:
     """All that the rules find, in the order of their numbers."""
     return [found for rule in RULES for found in rule(functor)]
 
 
-def _walk(functor: Functor) -> Iterator[tuple[ir.Overload, ir.Expr, Span | None]]:
+def _walk(functor: Operation) -> Iterator[tuple[ir.Overload, ir.Expr, Span | None]]:
     """Every expression of the functor's own bodies, with its place or that of its statement."""
     for overload in functor.ir.overloads:
         for stmt in ir.statements(overload.function.body):
@@ -52,7 +52,7 @@ def _names(domain: tuple[DType, ...] | list[DType]) -> tuple[str, ...]:
     return tuple(d.name.rstrip("_") for d in domain)
 
 
-def int_through_float(functor: Functor) -> Iterator[Finding]:
+def int_through_float(functor: Operation) -> Iterator[Finding]:
     """A float of an integer of more than 24 bits, on the way to an integer result or to a truth value."""
     for overload, expr, span in _walk(functor):
         if not isinstance(expr, ir.Cast):
@@ -72,7 +72,7 @@ def int_through_float(functor: Functor) -> Iterator[Finding]:
             yield finding("int-through-float", functor, span, _names([e for e, _ in hit]), type=hit[0][1])
 
 
-def float_equality(functor: Functor) -> Iterator[Finding]:
+def float_equality(functor: Operation) -> Iterator[Finding]:
     """`a == b` of floats inside a functor that is no comparison, and that tests NaN nowhere."""
     tested = {op.name.rpartition(".")[2] for op in ir.uses(functor.ir)} & {"isnan", "isunordered", "isordered"}
     if tested:
@@ -94,7 +94,7 @@ def _bare(expr: ir.Expr) -> ir.Expr:
     return _bare(expr.value) if isinstance(expr, ir.Cast) else expr
 
 
-def fast_maths(functor: Functor) -> Iterator[Finding]:
+def fast_maths(functor: Operation) -> Iterator[Finding]:
     """`metal.fast.*`."""
     for overload, expr, span in _walk(functor):
         if isinstance(expr, ir.Call) and ".fast." in expr.op.name:
@@ -102,13 +102,13 @@ def fast_maths(functor: Functor) -> Iterator[Finding]:
             yield finding("fast", functor, span, _names(overload.domain), name=expr.op.name, base=base)
 
 
-def half_arithmetic(functor: Functor) -> Iterator[Finding]:
+def half_arithmetic(functor: Operation) -> Iterator[Finding]:
     """More than one operation that rounds to half or bfloat, on one path."""
     halves = {dtypes.float16, dtypes.bfloat16}
     for overload in functor.ir.overloads:
         hit = {}
         for element in overload.domain:
-            compute = functor._caller.compute(element)
+            compute = functor.caller.compute(element)
             if element not in halves or compute not in halves:
                 continue
             rounding = most_on_a_path(overload.function.body, functools.partial(_rounds, compute=compute))
@@ -142,7 +142,7 @@ def _exact(call: ir.Call) -> bool:
     return call.op.name.rpartition(".")[2].partition("-")[0] in _EXACT
 
 
-def integer_division(functor: Functor) -> Iterator[Finding]:
+def integer_division(functor: Operation) -> Iterator[Finding]:
     """A division of integers by what is neither a constant nor a variable that is compared with one."""
     for overload in functor.ir.overloads:
         compared = {
@@ -181,13 +181,13 @@ def _never_zero(expr: ir.Expr) -> bool:
     return any(v != 0 if expr.op.name == "bitor" else v > 0 for v in constants)
 
 
-def unreached(functor: Functor) -> Iterator[Finding]:
+def unreached(functor: Operation) -> Iterator[Finding]:
     """Branches that no element takes."""
     for what, span in dead_branches(functor):
         yield finding("dead-branch", functor, span, what=what)
 
 
-def reimplementation(functor: Functor) -> Iterator[Finding]:
+def reimplementation(functor: Operation) -> Iterator[Finding]:
     """The functor, or a helper of it, that is a c10 function written anew."""
     for name, function, difference, span in alike(functor):
         yield finding("reimplementation", functor, span, name=name, function=function, difference=difference)

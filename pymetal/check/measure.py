@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from pymetal.accuracy.compare import Outcome
-from pymetal.check.beside import Beside
+from pymetal.check.deviations import Beside
 from pymetal.check.operands import default_scalars, fitting, operands_for
-from pymetal.check.operators import Operator, refusal, unusable
-from pymetal.check.outcome import Comparison, Mismatch
-from pymetal.check.witness import Scalars, asked, meaning, rounded_scalars
+from pymetal.check.outcomes import Comparison, Mismatch
+from pymetal.check.references import Scalars, asked, meaning, rounded_scalars
+from pymetal.check.torch_operators import Operator, refusal, unusable
 from pymetal.dtypes import DType
-from pymetal.functor import Functor
-from pymetal.runtime import numerics
+from pymetal.host import float_mode
+from pymetal.runtime.operation import Operation
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Measurement:
 
 
 def measure(
-    functor: Functor, element: DType, operator: Operator | None, *, budget: float | None = None,
+    functor: Operation, element: DType, operator: Operator | None, *, budget: float | None = None,
     scalars: Scalars | None = None, scale: int = 1,
 ) -> Measurement:  # fmt: skip
     """Runs the functor's kernel on the host device and compares.
@@ -87,7 +87,7 @@ def measure(
     numbers = None if torch_errors is None else torch_errors[~torch_errors.isnan() & torch_errors.isfinite()]
     return Measurement(
         functor.name, element.name.rstrip("_"), str(actual.dtype).removeprefix("torch."), len(operands[0]),
-        drawn.exhaustive, numerics.current(), mine, theirs, unused,
+        drawn.exhaustive, float_mode.current(), mine, theirs, unused,
         float(numbers.max()) if numbers is not None and numbers.numel() and floating else None,
         float(numbers.mean()) if numbers is not None and numbers.numel() and floating else None,
         run.early(first[1]), budget, Trace(operands, _for_picture(first[0])),

@@ -6,12 +6,12 @@ from typing import Any
 
 from pymetal import ir
 from pymetal.accuracy.samples import Samples, samples
-from pymetal.check.witness import Scalars, bodies, overload_of, result_dtype
+from pymetal.check.references import Scalars, bodies, overload_of, result_dtype
 from pymetal.dtypes import DType, Kind
-from pymetal.functor import Functor
+from pymetal.runtime.operation import Operation
 
 
-def numbers_of(functor: Functor, element: DType, scalars: Scalars) -> list[float]:
+def numbers_of(functor: Operation, element: DType, scalars: Scalars) -> list[float]:
     """What the text computes and compares with: constants, elements of tables are left out, scalars."""
     found: dict[float, None] = {}
     for body in bodies(functor, element):
@@ -24,18 +24,18 @@ def numbers_of(functor: Functor, element: DType, scalars: Scalars) -> list[float
     return [n for n in found if n not in (float("inf"), float("-inf")) and n == n]
 
 
-def default_scalars(functor: Functor, given: Scalars) -> Scalars:
+def default_scalars(functor: Operation, given: Scalars) -> Scalars:
     """The scalars of a run: those given, defaults, and 0.5 (or 2 of an integer) where there is none."""
     found = {}
     for param in functor.ir.overloads[0].function.scalars:
-        default = next((d for n, _, d, _ in functor._signature.scalars if n == param.name), None)
+        default = next((d for n, _, d, _ in functor.signature.scalars if n == param.name), None)
         integral = isinstance(param.type, ir.Concrete) and param.type.dtype.kind is not Kind.FLOATING
         fallback: Any = 2 if integral else 0.5
         found[param.name] = given.get(param.name, fallback if default is None else default)
     return found
 
 
-def operands_for(functor: Functor, element: DType, scalars: Scalars, scale: int) -> Samples:
+def operands_for(functor: Operation, element: DType, scalars: Scalars, scale: int) -> Samples:
     """The operands of a measurement."""
     inexact = result_dtype(functor, element).is_floating_point
     return samples(
@@ -43,13 +43,12 @@ def operands_for(functor: Functor, element: DType, scalars: Scalars, scale: int)
     )
 
 
-def fitting(functor: Functor, element: DType, scalars: Scalars) -> Scalars:
+def fitting(functor: Operation, element: DType, scalars: Scalars) -> Scalars:
     """Scalars that the parameters' types hold: 1 in place of a fraction where the type is an integer."""
-    compute = functor._caller.compute(element)
+    compute = functor.caller.compute(element)
     found = dict(scalars)
     for param in overload_of(functor, element).function.scalars:
-        resolved = ir.resolve(param.type, compute)
-        assert resolved is not None
+        resolved = ir.resolved(param.type, compute)
         value = found[param.name]
         if resolved.kind is not Kind.COMPLEX and isinstance(value, complex):
             found[param.name] = value.real

@@ -14,16 +14,16 @@ import torch
 
 from pymetal.accuracy.budget import unserved
 from pymetal.check.findings import Finding, allowed, merged
-from pymetal.check.form import Form, check_form
-from pymetal.check.judge import judge
 from pymetal.check.lint import lint
 from pymetal.check.measure import Measurement, measure
 from pymetal.check.operands import default_scalars, fitting
-from pymetal.check.operators import AgainstError, Operator, find_operator
-from pymetal.check.outcome import Place
-from pymetal.check.witness import rounded_scalars
+from pymetal.check.outcomes import Place
+from pymetal.check.references import rounded_scalars
+from pymetal.check.registration_checks import Form, check_form
+from pymetal.check.torch_operators import AgainstError, Operator, find_operator
+from pymetal.check.verdicts import judge
 from pymetal.dtypes import DType
-from pymetal.functor import Functor
+from pymetal.runtime.operation import Operation
 
 PARTS = ("accuracy", "form", "lint")
 _HALVES = (torch.float16, torch.bfloat16)
@@ -46,7 +46,7 @@ class Options:
 class Checked:
     """What was found about one functor."""
 
-    functor: Functor
+    functor: Operation
     measurements: tuple[Measurement, ...]
     form: Form | None
     findings: tuple[Finding, ...]
@@ -70,19 +70,19 @@ class Checked:
 Progress = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many
 
 
-def elements(functor: Functor, options: Options) -> list[DType]:
+def elements(functor: Operation, options: Options) -> list[DType]:
     """The dtypes to check, in the order of registration."""
     return [d for d in functor.ir.domain if options.dtypes is None or d.name.rstrip("_") in options.dtypes]
 
 
-def steps(functor: Functor, options: Options) -> int:
+def steps(functor: Operation, options: Options) -> int:
     """How many steps `check` reports."""
     return (len(elements(functor, options)) if "accuracy" in options.parts else 0) + sum(
         p in options.parts for p in ("form", "lint")
     )
 
 
-def check(functor: Functor, options: Options, progress: Callable[[str], None] = lambda what: None) -> Checked:
+def check(functor: Operation, options: Options, progress: Callable[[str], None] = lambda what: None) -> Checked:
     """Runs the checks.
 
     Args:
@@ -97,7 +97,7 @@ def check(functor: Functor, options: Options, progress: Callable[[str], None] = 
         return _check(functor, options, progress)
 
 
-def _check(functor: Functor, options: Options, progress: Callable[[str], None]) -> Checked:
+def _check(functor: Operation, options: Options, progress: Callable[[str], None]) -> Checked:
     chosen = elements(functor, options)
     found: list[Finding] = []
     measured: list[Measurement] = []
@@ -112,7 +112,7 @@ def _check(functor: Functor, options: Options, progress: Callable[[str], None]) 
                 functor, element, operator, budget=budget, scalars=options.scalars, scale=options.scale
             )
             measured.append(measurement)
-            widened = functor.opmath or functor._caller.compute(element).torch not in _HALVES
+            widened = functor.opmath or functor.caller.compute(element).torch not in _HALVES
             found += judge(functor, measurement, widens=widened)
         notes += useless_budgets(functor)
         notes += not_compared(functor.name, operator, measured, named=options.against is not None)
@@ -160,18 +160,18 @@ def not_compared(
         yield f"{operator.name} was not compared with {functor} at {', '.join(names)}: {reason}"
 
 
-def budget_of(functor: Functor, element: DType) -> float | None:
+def budget_of(functor: Operation, element: DType) -> float | None:
     """The decorator's `max_ulp=` at a dtype."""
     return None if functor.max_ulp is None else functor.max_ulp.get(element)
 
 
-def useless_budgets(functor: Functor) -> Iterator[str]:
+def useless_budgets(functor: Operation) -> Iterator[str]:
     """Budgets for dtypes that the functor does not have; more may have been added after the decorator was read."""
-    if names := unserved(functor._max_ulp, functor.ir.domain):
+    if names := unserved(functor.max_ulp_spec, functor.ir.domain):
         yield f"{functor.name} is not registered for {', '.join(names)}, of which its max_ulp= speaks"
 
 
-def prepare(functor: Functor, chosen: Sequence[DType], options: Options) -> None:
+def prepare(functor: Operation, chosen: Sequence[DType], options: Options) -> None:
     """Compiles the kernels of all dtypes at once: the compiler is another process, and there are several cores."""
 
     def compile_(element: DType) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pymetal.check.measure import Measurement
-from pymetal.check.outcome import Comparison
+from pymetal.check.outcomes import Comparison
 from pymetal.check.run import Checked
 
 

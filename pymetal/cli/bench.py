@@ -14,7 +14,7 @@ import torch
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
 from pymetal.dtypes import DType, Kind, from_torch
-from pymetal.functor import Functor
+from pymetal.runtime.operation import Operation
 
 _LAYOUTS = ("contiguous", "transposed", "broadcast")
 _SIDES = (4, 256, 1024, 4096)  # of square inputs: 16 elements to 2**24
@@ -90,7 +90,7 @@ def find_operator(name: str, against: str | None) -> Callable[..., Any] | None:
 
 
 def measure(
-    functor: Functor, operator: Callable[..., Any] | None, device: str, only: list[str] | None, seconds: float
+    functor: Operation, operator: Callable[..., Any] | None, device: str, only: list[str] | None, seconds: float
 ) -> Iterator[Row]:
     """A row for each dtype, layout and size.
 
@@ -112,7 +112,7 @@ def measure(
                 yield Row(functor.name, dtype.name.rstrip("_"), layout, side * side, ours, theirs, ratio)
 
 
-def _chosen(functor: Functor, only: list[str] | None) -> list[DType]:
+def _chosen(functor: Operation, only: list[str] | None) -> list[DType]:
     if only is None:
         return list(functor.ir.domain)
     chosen = []

@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pymetal.check.operators import AgainstError
 from pymetal.check.run import PARTS, Checked, Options, check, elements, steps
+from pymetal.check.torch_operators import AgainstError
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
 from pymetal.dtypes import BY_NAME
 from pymetal.errors import nearest
+from pymetal.files import write_whole
 from pymetal.functor import Functor
-from pymetal.runtime import numerics
+from pymetal.host import float_mode
 
 _PATIENCE = 1.0  # seconds before a progress bar shows
 
@@ -39,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--part", choices=PARTS, action="append", help="check this alone; may be repeated")
     parser.add_argument("--samples", type=_times, default=1, metavar="N", help="N times as many random operands")
-    parser.add_argument("--numerics", choices=numerics.MODES, help="float arithmetic of the host device")
+    parser.add_argument("--numerics", choices=float_mode.MODES, help="float arithmetic of the host device")
     parser.add_argument("--replace", action="store_true", help="the functors take the place of upstream's own")
     parser.add_argument("--torch-headers", metavar="DIR", help="compile against the headers of another torch, instead")
     parser.add_argument("--report", metavar="DIR", help="write DIR/index.html with pictures")
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     sys.path.insert(0, str(Path(args.file).parent.resolve()))  # for --against module:function
     try:
-        with numerics.numerics(args.numerics or numerics.current()):
+        with float_mode.numerics(args.numerics or float_mode.current()):
             results = _check_all(functors, options, args.quiet or args.json)
     except AgainstError as error:
         raise UsageError(str(error)) from error
@@ -163,11 +164,14 @@ def _print(results: Sequence[Checked], args: argparse.Namespace) -> None:
 
 
 def _report(results: Sequence[Checked], folder: Path, file: str, quiet: bool) -> None:
-    from pymetal.check.report import write_report
+    from pymetal.check.report.page import page
 
     try:
         with progress(len(results), quiet) as step:
-            path = write_report(results, folder, Path(file).name, step)
+            text = page(results, Path(file).name, step)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "index.html"
+        write_whole(path, text)
     except OSError as error:
         raise UsageError(f"--report: {folder}: {error.strerror or error}") from error
     if not quiet:
@@ -175,7 +179,7 @@ def _report(results: Sequence[Checked], folder: Path, file: str, quiet: bool) ->
 
 
 def _other_release(args: argparse.Namespace, functors: Sequence[Functor]) -> int:
-    from pymetal.check.versions import HeadersError, against_headers, open_headers
+    from pymetal.check.releases import HeadersError, against_headers, open_headers
 
     try:
         headers = open_headers(Path(args.torch_headers))

@@ -12,10 +12,10 @@ import torch
 
 from pymetal.cli import UsageError
 from pymetal.errors import ToolchainError
-from pymetal.runtime.build import machine_flags
-from pymetal.runtime.cache import default_cache
+from pymetal.host.build import machine_flags
+from pymetal.host.cache import default_cache
+from pymetal.host.toolchain import Compiler, find_compiler
 from pymetal.runtime.mps import MPS
-from pymetal.runtime.toolchain import Compiler, find_compiler
 
 _MIB = 2**20
 

@@ -8,7 +8,7 @@ import sys
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
 from pymetal.files import emit
-from pymetal.functor import metal_text
+from pymetal.runtime.operation import metal_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

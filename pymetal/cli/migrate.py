@@ -6,7 +6,7 @@ import argparse
 
 from pymetal.cli import UsageError
 from pymetal.cli.upstream import action_group, add_common, conclude, open_checkout
-from pymetal.codegen.upstream.placement import migrate
+from pymetal.upstream.planner import migrate
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

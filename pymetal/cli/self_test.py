@@ -17,8 +17,8 @@ from pymetal.cli.load import load_functors
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import DeviceError, PyMetalError
 from pymetal.functor import Functor
+from pymetal.host.float_mode import numerics
 from pymetal.runtime.device import find_device
-from pymetal.runtime.numerics import numerics
 
 LIMIT = 64.0  # of the error, in units of the result dtype's epsilon times the largest number at hand
 _DEVICES = {"mps": "mps", "host": "cpu"}
@@ -119,7 +119,7 @@ def _error(functor: Functor, element: DType, shape: tuple[int, ...], device: tor
     operands = [_sample(element, shape, seed) for seed in range(functor.arity.inputs)]
     if len(shape) == 2:
         operands = [o.t() if i % 2 == 0 else o.t().contiguous() for i, o in enumerate(operands)]
-    scalars: dict[str, Any] = {name: 2 for name, default in functor._caller.scalars.items() if default is None}
+    scalars: dict[str, Any] = {name: 2 for name, default in functor.caller.scalars.items() if default is None}
     with numerics("ieee"):
         actual = functor(*(o.to(device) for o in operands), **scalars).cpu()
     expected = functor.reference(*operands, **scalars)

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
-from pymetal.codegen.upstream.checkout import Checkout
-from pymetal.codegen.upstream.checks import check_tree
-from pymetal.codegen.upstream.history import changed_since
-from pymetal.codegen.upstream.moved import moved
-from pymetal.codegen.upstream.numerics import Accuracy, measure
-from pymetal.codegen.upstream.placed import Placement
-from pymetal.codegen.upstream.placement import place
-from pymetal.codegen.upstream.pr_text import pr_text
-from pymetal.codegen.upstream.report import data, findings, summary
 from pymetal.errors import PyMetalError
 from pymetal.functor import Functor
+from pymetal.upstream.checkout import Checkout
+from pymetal.upstream.checks import check_tree
+from pymetal.upstream.history import changed_since
+from pymetal.upstream.migrated import moved
+from pymetal.upstream.numerics import Accuracy, measure
+from pymetal.upstream.placement import Placement
+from pymetal.upstream.planner import place
+from pymetal.upstream.pr_text import pr_text
+from pymetal.upstream.report import data, findings, summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if args.stub and len(functors) > 1:
         raise UsageError(f"--stub is for one functor, and {args.file} has {len(functors)}: pass --only NAME too")
     placement = place(
-        [f._entry for f in functors], args.pytorch, stub=args.stub, file=args.metal, replace=args.replace
+        [f.entry for f in functors], args.pytorch, stub=args.stub, file=args.metal, replace=args.replace
     )  # fmt: skip
     if args.pr_text:
         return _describe(args, functors, placement)

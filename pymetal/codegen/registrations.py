@@ -67,8 +67,7 @@ def registrations(checked: Checked, arity: Arity, scalar_types: dict[DType, str]
     for element in checked.domain:
         overload = checked.overload(element)
         assert overload is not None
-        result = ir.resolve(overload.function.result, element)
-        assert result is not None
+        result = ir.resolved(overload.function.result, element)
         scalar = scalar_types.get(element)
         if scalar is not None:
             found.append(Registration(arity.alpha, checked.name, (element.metal, scalar, result.metal)))

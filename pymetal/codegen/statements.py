@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from typing_extensions import assert_never
 
-from pymetal.codegen.text import Printer
+from pymetal.codegen.expressions import Printer
 from pymetal.errors import Span
 from pymetal.ir import Assign, Break, Const, Continue, Expr, For, If, Let, Return, Stmt, While
 

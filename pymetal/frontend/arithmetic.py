@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.errors import Span
+from pymetal.frontend.common_subexpressions import Sharing
 from pymetal.frontend.refusals import refusal
-from pymetal.frontend.sharing import Sharing
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Call, Cast, Const, Expr, Op, Rule, Type, Weak
+from pymetal.ir.builder import TABLE
 from pymetal.ops import python as ops
-from pymetal.terms import TABLE
 
 Number = bool | int | float | complex
 

@@ -8,17 +8,16 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from pymetal import dtypes, intrinsics, ir, ops
+from pymetal import dtypes, ir, ops
 from pymetal.dtypes import Kind, TypeApplication, TypeVariable
 from pymetal.errors import Span
 from pymetal.frontend.annotations import Signature, apply_functions, type_of_object
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Env, ExpressionContext
 from pymetal.frontend.definition import Definition, definition_of
-from pymetal.frontend.names import describe, is_dotted, math_alias, root, static_value
+from pymetal.frontend.names import builtin_name, describe, is_dotted, math_alias, root, static_value
 from pymetal.frontend.refusals import refusal
-from pymetal.frontend.substitutes import CALLABLE, instead, without_keyword
-from pymetal.intrinsics import Intrinsic
+from pymetal.frontend.suggestions import CALLABLE, instead, without_keyword
 from pymetal.ir import Bits, Cast, Const, Expr, Invoke, Type, Weak
 from pymetal.ops import python as rows
 
@@ -51,7 +50,8 @@ def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
             raise refusal("starred", x.source.span(keyword))
         way = without_keyword(callee, node, keyword.arg)
         raise refusal("keyword-argument", x.source.span(keyword), name=name, way=way)
-    op = callee.op if isinstance(callee, Intrinsic) else ops.find(math_alias(callee) or "")
+    marked = getattr(callee, "__pymetal_op__", None)
+    op = marked if isinstance(marked, ir.Op) else ops.find(math_alias(callee) or "")
     if op is not None:
         count(x, node, op.arity)
         return x.arithmetic.apply(op, [x.lower(a, env) for a in node.args], x.source.span(node), name)
@@ -255,11 +255,14 @@ def _misplaced(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
 _HANDLERS: tuple[tuple[object, Handler], ...] = (
     (abs, _abs), (pow, _pow), (round, _round), (max, _extreme(rows.MAX)), (min, _extreme(rows.MIN)), (int, _int),
     (complex, _complex), (len, _len), (divmod, _misplaced), (range, _misplaced),
-    (intrinsics.as_type, _as_type), (intrinsics.polevl, _polevl), (intrinsics.static_range, _misplaced),
 )  # fmt: skip
+# Functions of pymetal whose arguments are read as they are written; see `pymetal.intrinsics`.
+_BUILTINS: dict[str, Handler] = {"as_type": _as_type, "polevl": _polevl, "static_range": _misplaced}
 
 
 def _handler(callee: object) -> Handler | None:
+    if (name := builtin_name(callee)) is not None:
+        return _BUILTINS[name]
     return next((handler for known, handler in _HANDLERS if known is callee), None)
 
 
@@ -323,8 +326,7 @@ def _bind(x: ExpressionContext, deciding: list[Expr], span: Span) -> Type:
         return ir.FLOAT
     bound = x.arithmetic.join_all(deciding, span)
     if isinstance(bound, Weak):
-        resolved = ir.resolve(bound, x.typing.domain[0])
-        assert resolved is not None
+        resolved = ir.resolved(bound, x.typing.domain[0])
         return ir.Concrete(resolved)
     return bound
 

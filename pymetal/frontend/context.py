@@ -9,8 +9,8 @@ from typing import Protocol
 
 from pymetal.frontend.annotations import Signature
 from pymetal.frontend.arithmetic import Arithmetic, number
+from pymetal.frontend.common_subexpressions import Sharing
 from pymetal.frontend.liveness import Live, Liveness
-from pymetal.frontend.sharing import Sharing
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Expr, Stmt, Table, Type

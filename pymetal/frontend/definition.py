@@ -23,7 +23,6 @@ class Definition:
     signature: Signature
     checked: Checked
     failures: dict[DType, PyMetalError] = field(default_factory=dict)
-    promotes: bool = False  # a functor may return another type than it takes
 
 
 def definition_of(value: object) -> Definition | None:

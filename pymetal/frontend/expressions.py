@@ -9,10 +9,10 @@ from pymetal.dtypes import Kind
 from pymetal.errors import Span
 from pymetal.frontend import calls
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
+from pymetal.frontend.common_subexpressions import Sharing
 from pymetal.frontend.context import Env
 from pymetal.frontend.names import describe, is_dotted, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct, refusal
-from pymetal.frontend.sharing import Sharing
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Const, Element, Expr, Op, Select, Table, Type

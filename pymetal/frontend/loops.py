@@ -7,12 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pymetal import dtypes, intrinsics, ir
-from pymetal.frontend import paths
+from pymetal import dtypes, ir
+from pymetal.frontend import control_flow as paths
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Binding, Block, Env, Loop, StatementContext
 from pymetal.frontend.liveness import NONE, assigned
-from pymetal.frontend.names import is_dotted, static_value
+from pymetal.frontend.names import builtin_name, is_dotted, static_value
 from pymetal.frontend.refusals import construct, refusal
 from pymetal.ir import Break, Const, Continue, Expr, For, Name, Return, Stmt, Type, Weak, While
 
@@ -69,7 +69,7 @@ def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, blo
     callee = None
     if isinstance(called, ast.Call) and is_dotted(called.func):
         callee = static_value(x.source, called.func)
-    if not isinstance(called, ast.Call) or (callee is not range and callee is not intrinsics.static_range):
+    if not isinstance(called, ast.Call) or (callee is not range and builtin_name(callee) != "static_range"):
         values = _numbers(x, called, env)
         loop = Loop(rounds=_count(x, called, len(values)), table=ast.unparse(called) if is_dotted(called) else "")
         return _unrolled(x, stmt, stmt.target.id, loop, values, out, env, block)
@@ -80,7 +80,7 @@ def lower_for(x: StatementContext, stmt: ast.For, out: list[Stmt], env: Env, blo
         )  # fmt: skip
     bounds = [x.expressions.lower(a, env) for a in called.args]
     start, stop, step = _three(x, bounds, called)
-    if callee is intrinsics.static_range:
+    if callee is not range:
         rounds = _static(x, called, (start, stop, step))
         loop = Loop(rounds=len(rounds))
         values = [weak(i, x.source.span(called)) for i in rounds]

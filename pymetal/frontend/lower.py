@@ -6,15 +6,16 @@ import ast
 
 from pymetal import ir
 from pymetal.dtypes import DType, Kind
-from pymetal.frontend import loops, paths
+from pymetal.frontend import control_flow as paths
+from pymetal.frontend import loops
 from pymetal.frontend.annotations import Signature, parse_type
 from pymetal.frontend.arithmetic import number, weak
+from pymetal.frontend.common_subexpressions import Place
 from pymetal.frontend.context import Binding, Block, Env, Loop
 from pymetal.frontend.expressions import Expressions
 from pymetal.frontend.liveness import NONE, Live, assigned, liveness
 from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import construct, is_refused, refusal
-from pymetal.frontend.sharing import Place
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables

@@ -79,6 +79,12 @@ def math_alias(value: object) -> str | None:
     return _MATH.get(value) if isinstance(value, types.BuiltinFunctionType) else None
 
 
+def builtin_name(value: object) -> str | None:
+    """The name of a function of pymetal that the frontend reads itself: "as_type", "polevl", "static_range"."""
+    name = getattr(value, "__pymetal_builtin__", None) if isinstance(value, types.FunctionType) else None
+    return name if isinstance(name, str) else None
+
+
 def describe(value: object) -> str:
     """What kind of Python object `value` is, for a message."""
     if isinstance(value, types.ModuleType):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pymetal import dtypes, ir
 from pymetal.dtypes import DType, Kind
 from pymetal.ir import Number, Type, Weak
+from pymetal.promotion import Promotion
 
 _ORDER = (Number.INT, Number.FLOAT, Number.COMPLEX)
 
@@ -90,3 +91,18 @@ def weak_join(number: Number, dtype: DType | None) -> DType | None:
             return dtypes.float32 if dtype.kind in dtypes.INTEGRAL else dtype
         case Number.COMPLEX:
             return dtypes.complex64 if dtype.kind in dtypes.INTEGRAL else dtypes.complex_of(dtype)
+
+
+def body_type(promotion: Promotion, kind: Kind) -> Type:
+    """What the element type means inside a body, for operands of `kind`."""
+    if kind in promotion.floats:
+        return ir.FLOAT
+    return ir.Concrete(dtypes.int64) if kind in promotion.longs else ir.Var()
+
+
+def result_type(promotion: Promotion, kind: Kind) -> Type:
+    """The type that a functor returns for operands of `kind`."""
+    if promotion.returns_bool:
+        return ir.BOOL
+    body = body_type(promotion, kind)
+    return ir.RealOf(body) if promotion.returns_real and kind is Kind.COMPLEX else body

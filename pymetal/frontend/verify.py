@@ -16,7 +16,7 @@ from pymetal.frontend.expressions import Expressions
 from pymetal.frontend.lower import lower
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
-from pymetal.frontend.typing import Typing
+from pymetal.frontend.typing import Typing, body_type, result_type
 from pymetal.ir import Bits, Call, Cast, Checked, Const, Element, Function, Invoke, Name, Overload, Select
 from pymetal.promotion import Promotion
 
@@ -80,7 +80,7 @@ def check_functor(
     overloads: list[Overload] = []
     for body, kind, group in _groups(bodies, domain):
         # A dtype that is named is meant as it is; a type variable is read as the promotion kind has it.
-        inside = promotion.body_type(kind) if body.signature.element.variable is not None else ir.Var()
+        inside = body_type(promotion, kind) if body.signature.element.variable is not None else ir.Var()
         result = _result(body, promotion, kind, group, inside)
         if widen and inside == ir.Var() and kind in (Kind.FLOATING, Kind.COMPLEX):
             inside = ir.OpMath(ir.Var())
@@ -173,7 +173,7 @@ def _result(body: Body, promotion: Promotion, kind: Kind, group: tuple[DType, ..
     """
     typing = Typing(group)
     declared = Expressions(body.source, typing, inside).element(body.signature.result.type)
-    wanted = promotion.result_type(kind)
+    wanted = result_type(promotion, kind)
     if typing.same(declared, wanted):
         return wanted
     node = body.signature.result_node

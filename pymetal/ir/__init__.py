@@ -7,7 +7,7 @@ branch, repeat or return. Nothing here knows a particular operator: rows live in
 
 from __future__ import annotations
 
-from pymetal.ir.distinct import distinct
+from pymetal.ir.dead_code import without_unread
 from pymetal.ir.nodes import (
     Assign,
     Bits,
@@ -33,7 +33,7 @@ from pymetal.ir.nodes import (
     Table,
     While,
 )
-from pymetal.ir.operators import Field, Infix, Member, Named, Op, Prefix, Rule, Text, Wrapped
+from pymetal.ir.op import Field, Infix, Member, Named, Op, Prefix, Rule, Text, Wrapped
 from pymetal.ir.types import (
     APPLY,
     BOOL,
@@ -50,8 +50,9 @@ from pymetal.ir.types import (
     Var,
     Weak,
     resolve,
+    resolved,
 )
-from pymetal.ir.unread import without_unread
+from pymetal.ir.unique_names import distinct
 from pymetal.ir.walk import (
     blocks,
     callees,
@@ -119,6 +120,7 @@ __all__ = [
     "operands",
     "own_expressions",
     "resolve",
+    "resolved",
     "statements",
     "subexpressions",
     "uses",

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from pymetal import dtypes
 from pymetal.dtypes import DType
 from pymetal.errors import Span
-from pymetal.ir.operators import Op
+from pymetal.ir.op import Op
 from pymetal.ir.types import Type
 
 # --- expressions -----------------------------------------------------------------------------------------------------

@@ -112,3 +112,10 @@ def resolve(type_: Type, element: DType) -> DType | None:
             return _WEAK_AS[number]
         case _:
             assert_never(type_)
+
+
+def resolved(type_: Type, element: DType) -> DType:
+    """As `resolve`, for a type of a checked function at a dtype of its domain, where there is one."""
+    found = resolve(type_, element)
+    assert found is not None, f"{type_} has no meaning at {element}"
+    return found

@@ -27,7 +27,7 @@ from pymetal.ir.nodes import (
     Stmt,
     While,
 )
-from pymetal.ir.operators import Op
+from pymetal.ir.op import Op
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:

@@ -9,8 +9,8 @@ how it prints, what it means in torch, its derivative and the first torch releas
 from __future__ import annotations
 
 from pymetal.ir import Op
+from pymetal.ir.builder import TABLE
 from pymetal.ops import c10, metal_common, metal_integer, metal_math, metal_relational, python, special
-from pymetal.terms import TABLE
 
 __all__ = [
     "BY_ALIAS",

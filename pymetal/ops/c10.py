@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 
 from pymetal.ir import Member, Named, Op, Rule, Text, Wrapped
+from pymetal.ir.builder import Term
 from pymetal.ops import floats, integers
 from pymetal.ops.integers import Width, on_wide
 from pymetal.ops.metal_math import fused, power_partials
 from pymetal.ops.python import AND, COMPLEX_POW, MUL, OR
 from pymetal.ops.row import COMPLEX, FLOATING, INTEGERS, UTILS, row
-from pymetal.terms import Term
 
 
 def _op(

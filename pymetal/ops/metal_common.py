@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from pymetal.ir import Named, Op, Rule
+from pymetal.ir.builder import Term
 from pymetal.ops import integers
 from pymetal.ops.integers import on_wide
 from pymetal.ops.python import AND, OR
 from pymetal.ops.row import FLOATING, INTEGERS, row
-from pymetal.terms import Term
 
 # --- minimum, maximum, median, clamp ---------------------------------------------------------------------------------
 

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from pymetal import dtypes
 from pymetal.ir import Concrete, Member, Named, Op, Rule, Type
+from pymetal.ir.builder import Term
 from pymetal.ops import floats
 from pymetal.ops.row import FLOATING, row
-from pymetal.terms import Term
 
 _LN2 = math.log(2)
 _LN10 = math.log(10)

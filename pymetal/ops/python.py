@@ -22,10 +22,10 @@ import torch
 from pymetal import dtypes
 from pymetal.dtypes import Kind
 from pymetal.ir import Field, Infix, Member, Named, Op, Prefix, RealOf, Rule, Type, Var, Wrapped
+from pymetal.ir.builder import Term
 from pymetal.ops import floats, integers
 from pymetal.ops.integers import WIDE_UNSIGNED, Width, on_wide
 from pymetal.ops.row import COMPLEX, FLOATING, INTEGERS, REAL, UTILS, row
-from pymetal.terms import Term
 
 _BOOL = frozenset({Kind.BOOL})
 _NUMERIC = dtypes.NUMERIC

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pymetal import dtypes
 from pymetal.dtypes import Kind
 from pymetal.ir import Op
-from pymetal.terms import TABLE
+from pymetal.ir.builder import TABLE
 
 FLOATING = frozenset({Kind.FLOATING})
 COMPLEX = frozenset({Kind.COMPLEX})

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from pymetal import dtypes
 from pymetal.ir import Call, Cast, Concrete, Member, Named, Op, Rule, Type
+from pymetal.ir.builder import TABLE, Term
 from pymetal.ops.c10 import halves_as_floats
 from pymetal.ops.row import COMPLEX, FLOATING, SPECIAL, row
-from pymetal.terms import TABLE, Term
 
 _ORDER = Concrete(dtypes.int64)
 _SQRT_PI = math.sqrt(math.pi)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -64,32 +65,29 @@ def device_of(functor: str, tensors: Sequence[torch.Tensor]) -> torch.device:
     return leading[0].device if leading else first
 
 
+# One row per device: the type of the torch device, and where its `Device` is. A row is text, so that a device is
+# imported when it is first used, and this module knows none of them.
+DEVICES: dict[str, str] = {"cpu": "pymetal.host.device:HOST", "mps": "pymetal.runtime.mps:MPS"}
+_used: dict[str, Device] = {}
+
+
 def find_device(device: torch.device) -> Device:
     """The `Device` that runs kernels on tensors of a torch device.
 
     Raises:
         DeviceError: there is none.
     """
-    found = _DEVICES.get(device.type)
+    found = _used.get(device.type)
     return found if found is not None else _load(device.type)
 
 
-_DEVICES: dict[str, Device] = {}  # those that have been used
-
-
 def _load(name: str) -> Device:
-    match name:
-        case "cpu":
-            from pymetal.runtime.host_device import HOST
-
-            _DEVICES[name] = HOST
-        case "mps":
-            from pymetal.runtime.mps import MPS
-
-            _DEVICES[name] = MPS
-        case other:
-            raise DeviceError(
-                f"pymetal has no device for {other} tensors",
-                hint="Use mps tensors, or cpu tensors, which the host device computes with the same Metal text.",
-            )
-    return _DEVICES[name]
+    row = DEVICES.get(name)
+    if row is None:
+        raise DeviceError(
+            f"pymetal has no device for {name} tensors",
+            hint="Use mps tensors, or cpu tensors, which the host device computes with the same Metal text.",
+        )
+    module, _, attribute = row.partition(":")
+    _used[name] = getattr(importlib.import_module(module), attribute)
+    return _used[name]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from dataclasses import dataclass, field
 
 import torch
 
-from pymetal.codegen.launch import KERNEL, LaunchKey, launch_kernel
-from pymetal.codegen.library import headers, needs
-from pymetal.codegen.metal import FunctorText
-from pymetal.codegen.origin import locate
+from pymetal.codegen.functor_text import FunctorText
+from pymetal.codegen.launch_kernels import KERNEL, LaunchKey, launch_kernel
+from pymetal.codegen.line_map import locate
+from pymetal.codegen.metal_file import headers, needs
 from pymetal.errors import DeviceError, MetalSyntaxError
 from pymetal.ir import Checked
-from pymetal.runtime import debug
 from pymetal.runtime.device import Device, Kernel
+
+_log = logging.getLogger(__name__)
 
 
 def jit_source(checked: Checked, text: FunctorText, key: LaunchKey) -> str:
@@ -63,8 +65,7 @@ class Programs:
             return self._ready[full]
 
     def _compile(self, device: Device, source: str) -> Kernel:
-        if debug.enabled():
-            debug.stage(self.checked.name, "metal", source)
+        _log.debug(source, extra={"stage": "metal", "subject": self.checked.name})
         try:
             return device.compile(source)(KERNEL)
         except MetalSyntaxError as error:

@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 import torch
 
-from pymetal.codegen.launch import Form, Role
+from pymetal.codegen.launch_kernels import Form, Role
 from pymetal.dtypes import DType, float32, from_torch
 from pymetal.errors import CallError
-from pymetal.runtime.layout import Layout, contiguous_strides, expanded_strides, output_strides
+from pymetal.runtime.strides import Layout, contiguous_strides, expanded_strides, output_strides
 
 MAX_THREADS = 2**31  # of one launch: positions are counted in 32 bits
 Number: TypeAlias = bool | int | float | complex

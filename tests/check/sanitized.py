@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT)]
 
-from pymetal.runtime import build  # noqa: E402
+from pymetal.host import build  # noqa: E402
 
 # Signed overflow wraps by -fwrapv, and conversions that do not fit saturate: both are meant.
 CHECKED = "-fsanitize=address,undefined"
@@ -29,7 +29,7 @@ def main() -> int:
 
     from examples.aten import load
     from pymetal.accuracy import grids
-    from pymetal.runtime import registered
+    from pymetal.check import registered
 
     gallery = load()
     count = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pymetal.check.operators import call, find_operator
+from pymetal.check.torch_operators import call, find_operator
 from pymetal.cli import main
 
 TEXT = """

@@ -19,9 +19,9 @@ import pymetal
 from examples.addcmul import addcmul
 from examples.smooth_l1 import smooth_l1
 from pymetal import dtypes
-from pymetal.check import form
+from pymetal.check import registration_checks
+from pymetal.check.releases import HeadersError, against_headers, open_headers
 from pymetal.check.report import highlight
-from pymetal.check.versions import HeadersError, against_headers, open_headers
 from pymetal.cli import check as command
 from pymetal.cli import main
 
@@ -91,32 +91,34 @@ def test_wrong_use(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...
 
 
 def test_registered_form() -> None:
-    found = form.check_form(smooth_l1, [dtypes.float16])
+    found = registration_checks.check_form(smooth_l1, [dtypes.float16])
     assert found.findings == ()
     assert found.kernels == len(found.kinds) == 12
     assert found.names == 36
 
 
 def test_headers_that_are_too_old_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(form.registered, "installed_version", lambda: (2, 14))
-    (found,) = form.check_form(addcmul, [dtypes.float32]).findings
+    monkeypatch.setattr(registration_checks.registered, "installed_version", lambda: (2, 14))
+    (found,) = registration_checks.check_form(addcmul, [dtypes.float32]).findings
     assert found.kind.code == "PC014"
     assert found.message == "needs torch 2.15: REGISTER_TERNARY_ALPHA_OP is not in the headers of torch 2.14"
 
 
 def test_a_missing_kernel_and_other_bits_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = form.registered.kernel_names
-    run = form.registered.run
+    names = registration_checks.registered.kernel_names
+    run = registration_checks.registered.run
 
     def off(*args: object, **keywords: object) -> torch.Tensor:
         result = run(*args, **keywords)  # type: ignore[arg-type]
         result.view(-1)[17] += 1
         return result
 
-    monkeypatch.setattr(form.registered, "kernel_names", lambda f: [*names(f), "smooth_l1_dense_float_ulong"])
-    monkeypatch.setattr(form.registered, "run", off)
-    monkeypatch.setattr(form.registered, "forms", lambda f: ["dense"])
-    found = form.check_form(smooth_l1, [dtypes.float32])
+    monkeypatch.setattr(
+        registration_checks.registered, "kernel_names", lambda f: [*names(f), "smooth_l1_dense_float_ulong"]
+    )
+    monkeypatch.setattr(registration_checks.registered, "run", off)
+    monkeypatch.setattr(registration_checks.registered, "forms", lambda f: ["dense"])
+    found = registration_checks.check_form(smooth_l1, [dtypes.float32])
     assert [f.slug for f in found.findings] == ["form-missing", "form-differs"]
     assert "smooth_l1_dense_float_ulong" in found.findings[0].message
     assert "; 1 element" in found.findings[1].message
@@ -125,13 +127,13 @@ def test_a_missing_kernel_and_other_bits_are_found(monkeypatch: pytest.MonkeyPat
 def test_names_of_upstream_are_known() -> None:
     from examples.aten import load
 
-    found = form.clashes(load()["hypot"])
+    found = registration_checks.clashes(load()["hypot"])
     assert found is not None
     assert found[0] == "hypot_dense_float_float"
-    assert form.clashes(written.product) is None
-    slugs = [f.slug for f in form.check_form(load()["hypot"], [], replaces=False).findings]
+    assert registration_checks.clashes(written.product) is None
+    slugs = [f.slug for f in registration_checks.check_form(load()["hypot"], [], replaces=False).findings]
     assert slugs == ["clash"]
-    assert form.check_form(load()["hypot"], [], replaces=True).findings == ()
+    assert registration_checks.check_form(load()["hypot"], [], replaces=True).findings == ()
 
 
 def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ import ast
 import contextlib
 import os
 import random
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,16 @@ import hypothesis
 import pytest
 import toolbox
 import torch
+import trees
 from hypothesis import strategies as st
 
-from pymetal.codegen.upstream import native_functions
+from pymetal import host
 from pymetal.errors import PyMetalError
-from pymetal.runtime import host
-from pymetal.runtime.cache import Cache
-from pymetal.runtime.lint import lint
-from pymetal.runtime.rewrite import rewrite
-from pymetal.runtime.translate import translate
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "upstream"))
-import trees
+from pymetal.host.cache import Cache
+from pymetal.host.restrictions import lint
+from pymetal.host.rewrite import rewrite
+from pymetal.host.translate import translate
+from pymetal.upstream import native_functions
 
 TIMES = int(os.environ.get("PYMETAL_FUZZ", "1"))
 ROOT = Path(__file__).parents[2]

@@ -12,14 +12,14 @@ import written
 import pymetal
 from examples.logaddexp import logaddexp
 from pymetal import dtypes
-from pymetal.accuracy import precise
 from pymetal.accuracy.budget import parse_budget
 from pymetal.accuracy.compare import best, compare
 from pymetal.accuracy.samples import as_float_holds_it, every_value, samples
 from pymetal.check.operands import default_scalars, fitting
-from pymetal.check.operators import AgainstError, call, find_operator, is_elementwise
+from pymetal.check.references import rounded_scalars
 from pymetal.check.run import Options, check
-from pymetal.check.witness import rounded_scalars
+from pymetal.check.torch_operators import AgainstError, call, find_operator, is_elementwise
+from pymetal.semantics import exact as precise
 
 inf, nan = math.inf, math.nan
 

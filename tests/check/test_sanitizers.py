@@ -60,7 +60,7 @@ import runpy, sys
 sys.argv = ["x"]
 runpy.run_path({str(SCRIPT)!r})
 import torch
-from pymetal.runtime import host
+from pymetal import host
 source = '''#include <metal_stdlib>
 kernel void far(device float* out [[buffer(0)]], uint i [[thread_position_in_grid]]) {{ out[i + 100000] = 1.0; }}
 '''

@@ -30,8 +30,7 @@ def scalars_at(functor: pymetal.Functor, dtype: torch.dtype, scalars: dict[str, 
     found = {}
     for param in overload.function.scalars:
         if param.name in scalars:
-            resolved = ir.resolve(param.type, element)
-            assert resolved is not None
+            resolved = ir.resolved(param.type, element)
             found[param.name] = torch.tensor(scalars[param.name]).to(resolved.torch).item()
     return found
 
@@ -60,8 +59,7 @@ def result_dtype(functor: pymetal.Functor, dtype: torch.dtype) -> torch.dtype:
     assert element is not None
     overload = functor.ir.overload(element)
     assert overload is not None
-    resolved = ir.resolve(overload.function.result, element)
-    assert resolved is not None
+    resolved = ir.resolved(overload.function.result, element)
     return resolved.torch
 
 

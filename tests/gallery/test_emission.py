@@ -13,7 +13,7 @@ import torch
 import pymetal
 from examples import unimplemented
 from examples.aten import by_file
-from pymetal.runtime import host
+from pymetal import host
 
 ROOT = Path(__file__).parents[2]
 FILES = tuple(by_file())

@@ -1,28 +1,23 @@
 """What the gallery becomes, as files that a reviewer can read: emitted text with registrations, and upstream patches.
 
-`python tests/gallery/test_snapshots.py` writes the files anew; read the difference before it is committed. The text
-is compiled and run by the other tests of this folder, the patches by those of `tests/upstream`.
+`PYTHONPATH=tests/support python -m tests.gallery.test_snapshots` writes the files anew; read the difference before it
+is committed. The text is compiled and run by the other tests of this folder, the patches by those of `tests/upstream`.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
-
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "upstream")]
-
 import trees
 
 import pymetal
 from examples import unimplemented
 from examples.aten import by_file, load
-from pymetal.functor import metal_text
+from pymetal.runtime.operation import metal_text
 
 FOLDER = Path(__file__).parent / "snapshots"
 # Registrations and patches depend on the macros of the installed headers.

@@ -10,7 +10,7 @@ from unittest import mock
 
 from torch.profiler import ProfilerActivity, profile
 
-from pymetal.runtime.host_device import HostDevice
+from pymetal.host.device import HostDevice
 
 
 @dataclass

@@ -54,7 +54,7 @@ def int_to_float3(a: T, b: T, c: T) -> T:
 
 
 BINARY = {
-    f._promotion.name: f for f in (plain, no_opmath, int_to_float, always_bool, bool_to_long, complex_to_float)
+    f.promotion.name: f for f in (plain, no_opmath, int_to_float, always_bool, bool_to_long, complex_to_float)
 }  # fmt: skip
 TERNARY = {"default": plain3, "int_to_float": int_to_float3}
 

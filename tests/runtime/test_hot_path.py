@@ -13,6 +13,7 @@ import torch
 from test_layouts import fresh, scaled, summed
 
 from pymetal.errors import CallError
+from pymetal.runtime import dispatch
 
 X, Y, ROW = torch.ones(4, 4), torch.ones(4, 4), torch.ones(4)
 OUT = torch.empty(4, 4)
@@ -68,7 +69,6 @@ def test_the_counter_counts() -> None:
 
 def test_a_warm_call_plans_and_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does it look at the layouts: the plan is found by the signature."""
-    from pymetal.runtime import call
     from pymetal.runtime.jit import Programs
 
     add = fresh(summed)
@@ -81,7 +81,7 @@ def test_a_warm_call_plans_and_compiles_nothing(monkeypatch: pytest.MonkeyPatch)
     def fail(*args: object) -> None:
         raise AssertionError("planned again")
 
-    monkeypatch.setattr(call, "make_plan", fail)
+    monkeypatch.setattr(dispatch, "make_plan", fail)
     monkeypatch.setattr(Programs, "get", fail)
     for args in ((Y, X), (Y, ROW + 1), (X, 3.5), (Y.t(), X)):
         assert torch.equal(add(*args), torch.add(*args))
@@ -101,14 +101,13 @@ def test_a_warm_call_plans_and_compiles_nothing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_plans_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pymetal.runtime import call
 
-    monkeypatch.setattr(call, "_MAX_PLANS", 5)
+    monkeypatch.setattr(dispatch, "_MAX_PLANS", 5)
     add = fresh(summed)
     for size in range(1, 20):
         x = torch.ones(size)
         assert torch.equal(add(x, x), x + x)
-        assert len(add._caller._launches) <= 5
+        assert len(add.caller._launches) <= 5
 
 
 def test_a_warm_call_on_mps_runs_as_little() -> None:
@@ -117,7 +116,7 @@ def test_a_warm_call_on_mps_runs_as_little() -> None:
     with mps_stand_in.installed() as stand_in:
         x = stand_in.put(X)
         add(x, x)
-        (launch,) = add._caller._launches.values()
+        (launch,) = add.caller._launches.values()
         object.__setattr__(launch, "kernel", lambda *args, threads: None)
         entered, _ = python_calls(lambda: add(x, x))
         assert 3 <= entered <= 12, entered

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import pymetal
 from pymetal import T
 from pymetal.functor import Functor
-from pymetal.runtime import call
+from pymetal.runtime import dispatch
 
 
 def fresh(functor: Functor) -> Functor:
@@ -133,7 +133,7 @@ def split_calls() -> dict[str, tuple[torch.Tensor, ...]]:
 @pytest.mark.parametrize("name", split_calls())
 @pytest.mark.parametrize("limit", [1, 7, 60, 119, 120])
 def test_more_elements_than_a_launch_counts(name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call, "MAX_THREADS", limit)
+    monkeypatch.setattr(dispatch, "MAX_THREADS", limit)
     a, b = split_calls()[name]
     expected = a + b
     add = fresh(layouts.added)
@@ -150,7 +150,7 @@ def test_more_elements_than_a_launch_counts(name: str, limit: int, monkeypatch: 
 
 
 def test_a_split_call_passes_scalars_and_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call, "MAX_THREADS", 10)
+    monkeypatch.setattr(dispatch, "MAX_THREADS", 10)
     x = torch.randn(33)
     torch.testing.assert_close(scaled(x, 2.5, alpha=3.0), x + 7.5)
     torch.testing.assert_close(scaled(x, torch.tensor(2.5, dtype=torch.float64), alpha=3.0), x + 7.5)
@@ -164,7 +164,7 @@ def test_a_split_call_passes_scalars_and_numbers(monkeypatch: pytest.MonkeyPatch
 def test_any_split(operands: list[torch.Tensor], limit: int) -> None:
     functor, operator = layouts.OPERATORS[len(operands)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(call, "MAX_THREADS", limit)
+        patch.setattr(dispatch, "MAX_THREADS", limit)
         assert torch.equal(functor(*operands), operator(*operands))
 
 

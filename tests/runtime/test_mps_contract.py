@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
+import device_cases
 import mps_stand_in
 import pytest
-import shared
 import torch
 from mps_stand_in import Abort, StandIn
 
 import pymetal
 from pymetal import DeviceError, MetalSyntaxError, T
-from pymetal.codegen.launch import KERNEL
+from pymetal.codegen.launch_kernels import KERNEL
 from pymetal.functor import Functor
 from pymetal.runtime.mps import MPS
 
@@ -110,7 +110,7 @@ def test_the_stand_in_has_the_bug_of_0_dim_cpu_tensors(stand_in: StandIn) -> Non
 
 def fresh(functor: Functor) -> Functor:
     """The functor as if it had not been called."""
-    functor.__dict__.pop("_caller", None)
+    functor.__dict__.pop("caller", None)
     return functor
 
 
@@ -121,17 +121,21 @@ def on(stand_in: StandIn, value: Any) -> Any:
 SOME_FORMS = ("transposed", "broadcast", "offset", "number")  # for the functors that are no examples
 
 
-@pytest.mark.parametrize("functor", shared.ALL, ids=lambda f: f.name)
+@pytest.mark.parametrize("functor", device_cases.ALL, ids=lambda f: f.name)
 def test_every_functor(functor: Functor) -> None:
     """Dense in every dtype, and in one dtype in other forms; the same result as on the host device, to the bit."""
     calls: list[tuple[list[Any], dict[str, Any]]] = []
-    for dtype in shared.domain(functor):
-        calls.append((list(shared.operands(functor, dtype, 13)), shared.scalars(functor, dtype)))
-    chosen = shared.domain(functor)[0]
-    forms = [args for name, args in shared.varied(functor, chosen) if functor in shared.EXAMPLES or name in SOME_FORMS]
-    calls += [(args, shared.scalars(functor, chosen)) for args in (*forms, *shared.mixed(functor))]
+    for dtype in device_cases.domain(functor):
+        calls.append((list(device_cases.operands(functor, dtype, 13)), device_cases.scalars(functor, dtype)))
+    chosen = device_cases.domain(functor)[0]
+    forms = [
+        args
+        for name, args in device_cases.varied(functor, chosen)
+        if functor in device_cases.EXAMPLES or name in SOME_FORMS
+    ]
+    calls += [(args, device_cases.scalars(functor, chosen)) for args in (*forms, *device_cases.mixed(functor))]
     fresh(functor)
-    with shared.batched() as (batch, build), mps_stand_in.installed(several_from=8) as stand_in:
+    with device_cases.batched() as (batch, build), mps_stand_in.installed(several_from=8) as stand_in:
         stand_in.build = build
         for batch.collecting in (True, False):
             for args, scalars in calls:
@@ -163,7 +167,7 @@ def combined(a: T, b: T) -> T:
 def test_several_elements_a_thread(count: int, dtype: torch.dtype) -> None:
     """From a number of elements on, a thread computes four; what is left over is computed, what is beyond untouched."""
     fresh(combined)
-    x, y = shared.sample(dtype, count), shared.sample(dtype, count, seed=1)
+    x, y = device_cases.sample(dtype, count), device_cases.sample(dtype, count, seed=1)
     with mps_stand_in.installed(several_from=8) as stand_in:
         memory = torch.full((count + 8,), 77, dtype=dtype)
         held = stand_in.put(memory)
@@ -216,7 +220,7 @@ def test_scalars_of_every_type(stand_in: StandIn) -> None:
         (torch.int8, -3), (torch.uint8, -1), (torch.bool, True), (torch.complex64, 1 - 2j), (torch.complex64, 2),
         (torch.complex64, 0.5), (torch.int16, True), (torch.float32, float("inf")), (torch.float32, 1e300),
     ):  # fmt: skip
-        x, y = shared.sample(dtype, 5), shared.sample(dtype, 5, seed=1)
+        x, y = device_cases.sample(dtype, 5), device_cases.sample(dtype, 5, seed=1)
         actual = stand_in.get(weighted(stand_in.put(x), stand_in.put(y), alpha=alpha))
         torch.testing.assert_close(actual, weighted(x, y, alpha=alpha), rtol=0, atol=0, equal_nan=True)
     kinds = {type(a) for call in stand_in.calls for a in call.args}
@@ -227,7 +231,7 @@ def test_scalars_of_every_type(stand_in: StandIn) -> None:
 def test_narrow_elements_at_odd_offsets(dtype: torch.dtype, stand_in: StandIn) -> None:
     """Such a tensor may not be bound to the constant space, whose offsets are multiples of four bytes."""
     fresh(combined)
-    x = shared.sample(dtype, 9)
+    x = device_cases.sample(dtype, 9)
     held = stand_in.put(x)
     for i in range(4):
         assert torch.equal(stand_in.get(combined(held[i : i + 5], held[:5])), x[i : i + 5] + x[:5])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import device_cases
 import functors
 import pytest
-import shared
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
@@ -20,7 +20,7 @@ from examples.gelu_tanh import gelu_tanh
 from examples.logaddexp import logaddexp
 from examples.smooth_l1 import smooth_l1
 from pymetal.functor import Functor
-from pymetal.runtime import numerics
+from pymetal.host import float_mode
 
 INFOS: dict[str, OpInfo] = {o.name: o for o in op_db if not o.variant_test_name}
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -109,10 +109,10 @@ def expected(row: Row, sample: SampleInput) -> torch.Tensor:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.functor.name)
 def test_samples(row: Row) -> None:
     """Values, dtype, shape and strides are those of torch's operator."""
-    listed = [(c, s) for dtype in shared.domain(row.functor) for c, s in calls(row, dtype)]
+    listed = [(c, s) for dtype in device_cases.domain(row.functor) for c, s in calls(row, dtype)]
     assert len(listed) >= row.fewest
-    row.functor.__dict__.pop("_caller", None)
-    with numerics.numerics("ieee"), shared.batched() as (batch, _):
+    row.functor.__dict__.pop("caller", None)
+    with float_mode.numerics("ieee"), device_cases.batched() as (batch, _):
         for batch.collecting in (True, False):
             for (args, keywords), sample in listed:
                 actual = row.functor(*args, **keywords)
@@ -131,4 +131,4 @@ def test_samples(row: Row) -> None:
                 )
                 atol = row.rtol * eps * max(largest, 1) if row.rtol else 0
                 torch.testing.assert_close(actual, wanted, rtol=row.rtol * eps, atol=atol, equal_nan=True)
-    row.functor.__dict__.pop("_caller", None)
+    row.functor.__dict__.pop("caller", None)

@@ -15,7 +15,7 @@ import torch
 
 from pymetal import MetalSyntaxError
 from pymetal.functor import Functor
-from pymetal.runtime.host_device import HostDevice
+from pymetal.host.device import HostDevice
 
 TEXT = '''
 @pymetal.func

@@ -12,7 +12,7 @@ import torch
 from test_layouts import fresh, scaled, summed
 
 from pymetal.functor import Functor
-from pymetal.runtime import numerics
+from pymetal.host import float_mode
 
 THREADS = 16
 
@@ -133,7 +133,7 @@ def test_numerics_of_threads_do_not_meet() -> None:
 
     def work(number: int) -> None:
         mode, expected = (("apple", 0.0), ("ieee", (tiny + tiny).item()))[number % 2]
-        with numerics.numerics(mode):
+        with float_mode.numerics(mode):
             for _ in range(20):
                 assert add(tiny, tiny).item() == expected, mode
 

@@ -14,9 +14,9 @@ import torch
 import trees
 
 from pymetal.cli import UsageError, migrate, upstream
-from pymetal.codegen.upstream.checkout import COMMON_MPS, KERNELS, OPERATIONS, YAML
-from pymetal.codegen.upstream.numerics import measure, ulps
 from pymetal.errors import PyMetalError
+from pymetal.upstream.checkout import COMMON_MPS, KERNELS, OPERATIONS, YAML
+from pymetal.upstream.numerics import measure, ulps
 
 FUNCTORS = str(Path(__file__).parent / "upstream_functors.py")
 
@@ -217,8 +217,8 @@ def test_the_text_claims_only_checks_that_ran(
     text = pr_text_of(repository, capsys, "--no-compile")
     assert "compilation" not in text
     assert "layout of" in text
-    monkeypatch.setattr("pymetal.codegen.upstream.formatting.find_clang_format", lambda: None)
-    monkeypatch.setattr("pymetal.codegen.upstream.toolchain_checks.find_clang_format", lambda: None)
+    monkeypatch.setattr("pymetal.upstream.formatting.find_clang_format", lambda: None)
+    monkeypatch.setattr("pymetal.upstream.toolchain_checks.find_clang_format", lambda: None)
     text = pr_text_of(repository, capsys)
     assert "layout of" not in text
     assert "- the layout was not checked: there is no clang-format" in text

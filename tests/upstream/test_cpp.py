@@ -10,9 +10,9 @@ import trees
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymetal.codegen.upstream import cpp
-from pymetal.codegen.upstream.registered import registrations
 from pymetal.errors import PyMetalError
+from pymetal.upstream import cpp
+from pymetal.upstream.registered_kernels import registrations
 
 SOURCE = r"""
 // void commented(int a) {

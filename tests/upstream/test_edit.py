@@ -15,10 +15,10 @@ import trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pymetal.codegen.upstream import transaction
-from pymetal.codegen.upstream.checkout import Checkout, newline_of, with_endings_of
-from pymetal.codegen.upstream.edit import Edit, Patch
 from pymetal.errors import PyMetalError
+from pymetal.upstream import transaction
+from pymetal.upstream.checkout import Checkout, newline_of, with_endings_of
+from pymetal.upstream.edit import Edit, Patch
 
 
 def patch(root: Path) -> Patch:
@@ -85,10 +85,10 @@ def test_git_applies_the_diff(root: Path) -> None:
 # A process that forks one to be killed for each line "ACTION STEPS ROOT" that it reads: torch is imported once.
 CRASHING = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1:]
 from pathlib import Path
 from test_edit import patch
-from pymetal.codegen.upstream import transaction
+from pymetal.upstream import transaction
 
 def guard(name, left):
     real = getattr(os, name)
@@ -117,7 +117,7 @@ class Crasher:
     """Runs the transaction in processes that are killed before one of their steps."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", CRASHING, str(Path(__file__).parent)]
+        command = [sys.executable, "-c", CRASHING, *(str(Path(p).parent) for p in (__file__, trees.__file__))]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __call__(self, root: Path, steps: int, action: str = "apply") -> bool:

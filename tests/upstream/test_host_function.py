@@ -10,10 +10,10 @@ import trees
 
 import pymetal
 from pymetal import OpMath, T
-from pymetal.codegen.upstream.checkout import Checkout
-from pymetal.codegen.upstream.host_function import exec_parameters, function_text
-from pymetal.codegen.upstream.stubs import STUB_TABLE
 from pymetal.errors import PyMetalError
+from pymetal.upstream.checkout import Checkout
+from pymetal.upstream.host_function import exec_parameters, function_text
+from pymetal.upstream.stubs import STUB_TABLE
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def checkout(new_tree: Path) -> Checkout:
 
 def text(checkout: Checkout, functor: Any, stub: str) -> str:
     """The function on one line."""
-    return " ".join(function_text(checkout, functor._entry, STUB_TABLE[stub]).split())
+    return " ".join(function_text(checkout, functor.entry, STUB_TABLE[stub]).split())
 
 
 def test_a_scalar_in_the_element_type(checkout: Checkout) -> None:
@@ -76,7 +76,7 @@ def test_integers_of_an_int_to_float_operator_pass_a_float(checkout: Checkout) -
     def logit(x: T, *, eps: T = 0.5) -> T:
         return x / eps
 
-    registered = logit._entry.text.scalar_types
+    registered = logit.entry.text.scalar_types
     assert {d.name: t for d, t in registered.items() if d.name.startswith("int")} == {
         "int64": "float", "int32": "float", "int16": "float", "int8": "float",
     }  # fmt: skip

@@ -10,10 +10,9 @@ import trees
 
 import pymetal
 from pymetal import T, metal
-from pymetal.codegen.upstream import placement as kernels
-from pymetal.codegen.upstream.checkout import KERNELS
-from pymetal.codegen.upstream.patch import patch_for
-from pymetal.codegen.upstream.placed import Placement
+from pymetal.upstream import planner as kernels
+from pymetal.upstream.checkout import KERNELS
+from pymetal.upstream.placement import Placement
 
 UNARY = f"{KERNELS}/UnaryKernel.metal"
 BINARY = f"{KERNELS}/BinaryKernel.metal"
@@ -44,12 +43,12 @@ def with_text(tree: Path, path: str, old: str, new: str) -> None:
 
 def place(tree: Path, functors: ModuleType, name: str, **options: bool) -> tuple[Placement, str]:
     """A functor placed, and the text of its Metal file; a second run changes nothing."""
-    placement = patch_for(getattr(functors, name)._entry, tree, **options)
+    placement = getattr(functors, name).patch(tree, **options)
     assert placement.check().findings == []
     path = next(p for p in placement.patch.paths if p.endswith(".metal"))
     text = placement.checkout.text(path)
     placement.apply()
-    assert not patch_for(getattr(functors, name)._entry, tree, **options)
+    assert not getattr(functors, name).patch(tree, **options)
     return placement, text
 
 
@@ -175,7 +174,7 @@ def test_a_macro_that_does_more_is_not_used(tree: Path, functors: ModuleType) ->
         "REGISTER_BINARY_OP(NAME, bfloat, bfloat)\n",
         "REGISTER_BINARY_OP(NAME, bfloat, bfloat); \\\n  static_assert(true)\n",
     )
-    text = patch_for(functors.atan2._entry, tree).checkout.text(BINARY)
+    text = functors.atan2.patch(tree).checkout.text(BINARY)
     assert "REGISTER_FLOAT_BINARY_OP(atan2)" not in text
     assert "REGISTER_BINARY_OP(atan2, bfloat, bfloat);" in text
 
@@ -194,7 +193,7 @@ def test_includes_are_added_once(tree: Path) -> None:
     def frac(x: T) -> T:
         return metal.c10.erf(x) + x
 
-    placement = kernels.place([sgn._entry, frac._entry], tree)
+    placement = kernels.place([sgn.entry, frac.entry], tree)
     assert placement.check().findings == []
     after = placement.checkout.text(UNARY)
     assert after[: after.index("using")] == (
@@ -211,5 +210,5 @@ def test_includes_are_added_once(tree: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_file_is_the_one_of_arity_and_kind(tree: Path, functors: ModuleType, name: str, file: str) -> None:
-    paths = patch_for(getattr(functors, name)._entry, tree).patch.paths
+    paths = getattr(functors, name).patch(tree).patch.paths
     assert [p for p in paths if p.endswith(".metal")] == [f"{KERNELS}/{file}.metal"]

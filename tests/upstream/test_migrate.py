@@ -9,13 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from pymetal.codegen.upstream.checkout import KERNELS, OPERATIONS, YAML, Checkout
-from pymetal.codegen.upstream.checks import Finding, check_tree
-from pymetal.codegen.upstream.native_functions import NativeFunctions
-from pymetal.codegen.upstream.patch import patch_for
-from pymetal.codegen.upstream.placement import migrate
-from pymetal.codegen.upstream.rows import read_kernels, rows_of_stub, select
 from pymetal.errors import PyMetalError
+from pymetal.upstream.checkout import KERNELS, OPERATIONS, YAML, Checkout
+from pymetal.upstream.checks import Finding, check_tree
+from pymetal.upstream.native_functions import NativeFunctions
+from pymetal.upstream.planner import migrate
+from pymetal.upstream.rows import read_kernels, rows_of_stub, select
 
 STUBS = [
     "sgn_stub", "frac_stub", "exp_stub", "round_stub", "special_airy_ai_stub", "hypot_stub", "atan2_stub", "gcd_stub",
@@ -109,7 +108,7 @@ def test_a_row_without_a_kernel_is_found_out(tree: Path) -> None:
 
 
 def test_one_row_leaves_the_others_behind(tree: Path, functors: ModuleType) -> None:
-    patch_for(functors.gt._entry, tree).apply()
+    functors.gt.patch(tree).apply()
     yaml = tree / YAML
     text = yaml.read_text().replace("CPU, CUDA, MPS,MTIA: gt_Scalar_out", "CPU, CUDA,MTIA: gt_Scalar_out")
     yaml.write_text(text)
@@ -203,7 +202,7 @@ def test_defects_of_hand_written_migrations_are_found(tree: Path, defect: str) -
 
 
 def test_the_scalars_type_must_be_the_one_in_the_name(tree: Path, functors: ModuleType) -> None:
-    patch_for(functors.hardshrink._entry, tree).apply()
+    functors.hardshrink.patch(tree).apply()
     host = tree / OPERATIONS / "ActivationKernel.mm"
     wrong = host.read_text().replace(
         'iter, "hardshrink", lambd', 'iter, "hardshrink", lambd, at::toOpMathType(iter.common_dtype())'
@@ -217,7 +216,7 @@ def test_the_scalars_type_must_be_the_one_in_the_name(tree: Path, functors: Modu
 
 
 def test_castout_kernels_must_be_there(new_tree: Path, functors: ModuleType) -> None:
-    patch_for(functors.gt._entry, new_tree).apply()
+    functors.gt.patch(new_tree).apply()
     metal = new_tree / KERNELS / "BinaryKernel.metal"
     metal.write_text(metal.read_text().replace("REGISTER_BINARY_CASTOUT_OP(gt, half, bool);\n", ""))
     findings = [f.message for f in check_tree(Checkout.open(new_tree), {}, compile_metal=False).findings]
@@ -238,10 +237,10 @@ def test_metal_that_does_not_compile_is_found(tree: Path) -> None:
 def test_the_checkouts_own_headers_count(tree: Path, functors: ModuleType) -> None:
     # A functor that uses a c10 function which this checkout has not.
     utils = tree / "c10/metal/utils.h"
-    placement = patch_for(functors.atan2._entry, tree)
+    placement = functors.atan2.patch(tree)
     assert placement.check().findings == []
     utils.write_text(utils.read_text() + "\n#error this checkout is broken\n")
-    broken = patch_for(functors.atan2._entry, tree).check()
+    broken = functors.atan2.patch(tree).check()
     assert any("this checkout is broken" in note for note in broken.notes), "not even the old file compiles"
 
 

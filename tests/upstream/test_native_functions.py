@@ -14,9 +14,9 @@ import trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pymetal.codegen.upstream import torchgen_check
-from pymetal.codegen.upstream.native_functions import NativeFunctions, changed_rows, join, own
 from pymetal.errors import PyMetalError
+from pymetal.upstream import torchgen_check
+from pymetal.upstream.native_functions import NativeFunctions, changed_rows, join, own
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/migrations.json").read_text())
 PACKAGED = Path(torchgen.__file__).parent / "packaged/ATen/native"

@@ -14,11 +14,10 @@ import torch
 import trees
 
 from pymetal.arity import BINARY, TERNARY, UNARY, Arity
-from pymetal.codegen.upstream.checkout import FALLBACK_OPS, INDUCTOR_MPS, SHIMS, Checkout
-from pymetal.codegen.upstream.inductor import inductor_steps
-from pymetal.codegen.upstream.next_steps import Step, aoti_steps
-from pymetal.codegen.upstream.patch import patch_for
-from pymetal.codegen.upstream.stubs import STUB_TABLE
+from pymetal.upstream.checkout import FALLBACK_OPS, INDUCTOR_MPS, SHIMS, Checkout
+from pymetal.upstream.inductor import inductor_steps
+from pymetal.upstream.next_steps import Step, aoti_steps
+from pymetal.upstream.stubs import STUB_TABLE
 
 INSTALLED = Path(torch.__file__).parent
 SHIM = f"{SHIMS}/c_shim_mps.h"
@@ -150,13 +149,13 @@ def test_the_last_shim_has_a_place_too(tree: Path, functors: ModuleType) -> None
     end = "\n#ifdef __cplusplus\n} // extern\n#endif\n"
     before = trees.SHIM.format("mps")
     (tree / SHIM).write_text(before + end)
-    (step,) = (s for s in patch_for(functors.gcd._entry, tree).steps if s.path == SHIM)
+    (step,) = (s for s in functors.gcd.patch(tree).steps if s.path == SHIM)
     assert with_step(before + end, step) == before + trees.SHIM_GCD.replace("_cpu_", "_mps_") + end
 
 
 def test_no_shims_at_all(tree: Path, functors: ModuleType) -> None:
     shutil.rmtree(tree / SHIMS)
-    (step,) = (s for s in patch_for(functors.gcd._entry, tree).steps if s.path == FALLBACK_OPS)
+    (step,) = (s for s in functors.gcd.patch(tree).steps if s.path == FALLBACK_OPS)
     assert trees.FALLBACK.split("\n")[step.line - 1].strip() == '"aten.gcd.default": {},'
     assert step.add == (
         "AOTI_TORCH_EXPORT AOTITorchError aoti_torch_mps_gcd"

@@ -13,13 +13,12 @@ import trees
 
 import pymetal
 from pymetal import T
-from pymetal.codegen.upstream import transaction
-from pymetal.codegen.upstream.checkout import KERNELS, OPERATIONS, YAML
-from pymetal.codegen.upstream.formatting import same_text
-from pymetal.codegen.upstream.patch import patch_for
-from pymetal.codegen.upstream.placed import Placement
-from pymetal.codegen.upstream.placement import migrate, place
 from pymetal.errors import PyMetalError
+from pymetal.upstream import transaction
+from pymetal.upstream.checkout import KERNELS, OPERATIONS, YAML
+from pymetal.upstream.formatting import same_text
+from pymetal.upstream.placement import Placement
+from pymetal.upstream.planner import migrate, place
 
 BINARY_METAL = f"{KERNELS}/BinaryKernel.metal"
 BINARY_MM = f"{OPERATIONS}/BinaryKernel.mm"
@@ -39,7 +38,7 @@ def removed(placement: Placement, path: str) -> list[str]:
 
 
 def test_atan2_touches_what_a_migration_touches(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.atan2._entry, tree)
+    placement = functors.atan2.patch(tree)
     assert placement.patch.paths == (
         BINARY_METAL, BINARY_MM, f"{OPERATIONS}/BinaryOps.mm", YAML, COMMON_MPS,
     )  # fmt: skip
@@ -64,14 +63,14 @@ def test_atan2_touches_what_a_migration_touches(tree: Path, functors: ModuleType
 
 def test_a_functor_has_its_patch(tree: Path, functors: ModuleType) -> None:
     placement = functors.gcd.patch(tree, file="Gcd.metal")
-    assert placement.diff() == patch_for(functors.gcd._entry, tree, file="Gcd.metal").diff()
+    assert placement.diff() == functors.gcd.patch(tree, file="Gcd.metal").diff()
     assert f"+++ b/{KERNELS}/Gcd.metal\n" in placement.diff()
     assert placement.apply() == placement.patch.paths
     assert functors.gcd.patch(tree, file="Gcd.metal").apply() == ()
 
 
 def test_the_functor_text_is_the_one_that_runs(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.atan2._entry, tree)
+    placement = functors.atan2.patch(tree)
     text = placement.checkout.text(BINARY_METAL)
     block = text[text.index("// Angle of") : text.index("#define REGISTER_FLOAT")]
     assert same_text(block, functors.atan2.functor_source)
@@ -87,10 +86,10 @@ def test_the_functor_text_is_the_one_that_runs(tree: Path, functors: ModuleType)
 
 def test_a_second_run_changes_nothing(tree: Path, functors: ModuleType) -> None:
     for name in ("atan2", "gt", "sgn", "hardshrink", "softplus", "special_airy_ai", "gcd", "frac"):
-        placement = patch_for(getattr(functors, name)._entry, tree)
+        placement = getattr(functors, name).patch(tree)
         assert placement.apply()
         after = trees.snapshot(tree)
-        again = patch_for(getattr(functors, name)._entry, tree)
+        again = getattr(functors, name).patch(tree)
         assert not again
         assert again.diff() == ""
         assert again.apply() == ()
@@ -99,7 +98,7 @@ def test_a_second_run_changes_nothing(tree: Path, functors: ModuleType) -> None:
 
 def test_all_functors_at_once(tree: Path, functors: ModuleType) -> None:
     names = ("atan2", "gt", "sgn", "hardshrink", "softplus", "special_airy_ai", "gcd", "frac")
-    entries = [getattr(functors, name)._entry for name in names]
+    entries = [getattr(functors, name).entry for name in names]
     placement = place(entries, tree)
     assert placement.check().findings == []
     placement.apply()
@@ -109,7 +108,7 @@ def test_all_functors_at_once(tree: Path, functors: ModuleType) -> None:
 def test_git_applies_the_diff(repository: Path, tmp_path: Path, functors: ModuleType) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", repository, clone], check=True)
-    placement = patch_for(functors.atan2._entry, repository)
+    placement = functors.atan2.patch(repository)
     subprocess.run(["git", "apply", "--check", "-"], input=placement.diff().encode(), cwd=clone, check=True)
     subprocess.run(["git", "apply", "-"], input=placement.diff().encode(), cwd=clone, check=True)
     placement.apply()
@@ -121,7 +120,7 @@ def test_git_applies_the_diff(repository: Path, tmp_path: Path, functors: Module
 
 
 def test_comparisons_cast_on_store_where_the_headers_can(tree: Path, generation: str, functors: ModuleType) -> None:
-    placement = patch_for(functors.gt._entry, tree)
+    placement = functors.gt.patch(tree)
     lines = added(placement, BINARY_METAL)
     call = " ".join(placement.checkout.text(BINARY_MM).split())
     if generation == trees.OLD:
@@ -143,14 +142,14 @@ def test_comparisons_cast_on_store_where_the_headers_can(tree: Path, generation:
 def test_a_helper_of_another_meaning_is_not_used(tree: Path, functors: ModuleType) -> None:
     metal = tree / BINARY_METAL
     metal.write_text(metal.read_text().replace("REGISTER_BINARY_OP(NAME, char, float);   \\\n  ", ""))
-    text = patch_for(functors.atan2._entry, tree).checkout.text(BINARY_METAL)
+    text = functors.atan2.patch(tree).checkout.text(BINARY_METAL)
     assert "REGISTER_FLOAT_BINARY_OP(atan2);" in text
     assert "REGISTER_INT2FLOAT_BINARY_OP(atan2);" not in text
     assert "REGISTER_BINARY_OP(atan2, char, float);" in text
 
 
 def test_unary_functors_use_the_files_macro(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.sgn._entry, tree)
+    placement = functors.sgn.patch(tree)
     assert added(placement, f"{OPERATIONS}/UnaryKernel.mm") == ["REGISTER_UNARY_TI_DISPATCH(sgn);"]
     # The comment of the legacy function goes with it, the unbalanced braces in strings do not matter.
     legacy = placement.checkout.text(f"{OPERATIONS}/UnaryOps.mm")
@@ -161,7 +160,7 @@ def test_unary_functors_use_the_files_macro(tree: Path, functors: ModuleType) ->
 
 
 def test_a_new_file(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.atan2._entry, tree, file="Angles.metal")
+    placement = functors.atan2.patch(tree, file="Angles.metal")
     metal = placement.checkout.text(f"{KERNELS}/Angles.metal")
     assert metal.startswith("#include <c10/metal/indexing.h>\n")
     assert "REGISTER_BINARY_OP(atan2, bool, float);" in metal
@@ -175,28 +174,28 @@ def test_a_new_file(tree: Path, functors: ModuleType) -> None:
     assert host.endswith("} // namespace at::native\n")
     assert placement.check().findings == []
     placement.apply()
-    assert not patch_for(functors.atan2._entry, tree, file="Angles.metal")
-    assert not patch_for(functors.atan2._entry, tree)  # it is found where it is
+    assert not functors.atan2.patch(tree, file="Angles.metal")
+    assert not functors.atan2.patch(tree)  # it is found where it is
 
 
 def test_helpers_are_written_once(tree: Path, functors: ModuleType) -> None:
     path = f"{KERNELS}/UnaryKernel.metal"
-    placement = patch_for(functors.frac._entry, tree)
+    placement = functors.frac.patch(tree)
     text = placement.checkout.text(path)
     assert text.count(" whole(const T x)") >= 1
     assert text.index("// The part before") < text.index("// The part behind") < text.index("struct frac_functor")
     assert placement.check().findings == []
     placement.apply()
-    assert not patch_for(functors.frac._entry, tree)
+    assert not functors.frac.patch(tree)
     # The second functor finds the helper, and the first functor that it calls.
-    second = patch_for(functors.round._entry, tree)
+    second = functors.round.patch(tree)
     lines = added(second, path)
     assert "struct round_functor {" in lines
     assert not any("frac_functor {" in line or "T whole(" in line for line in lines)
     assert second.check().findings == []
     second.apply()
-    assert not patch_for(functors.round._entry, tree)
-    assert not patch_for(functors.frac._entry, tree)
+    assert not functors.round.patch(tree)
+    assert not functors.frac.patch(tree)
 
 
 def test_another_helper_of_the_name_is_replaced_on_demand(tree: Path, functors: ModuleType) -> None:
@@ -204,8 +203,8 @@ def test_another_helper_of_the_name_is_replaced_on_demand(tree: Path, functors: 
     helper = "template <typename T>\ninline T whole(const T x) {\n  return x;\n}\n\n"
     path.write_text(path.read_text().replace("struct exp_functor", f"{helper}struct exp_functor"))
     with pytest.raises(PyMetalError, match=r"UnaryKernel\.metal:8: there is another whole\n"):
-        patch_for(functors.frac._entry, tree)
-    placement = patch_for(functors.frac._entry, tree, replace=True)
+        functors.frac.patch(tree)
+    placement = functors.frac.patch(tree, replace=True)
     text = placement.checkout.text(f"{KERNELS}/UnaryKernel.metal")
     assert helper not in text
     assert text.index("T whole(") < text.index("struct exp_functor")
@@ -215,7 +214,7 @@ def test_another_helper_of_the_name_is_replaced_on_demand(tree: Path, functors: 
 def test_code_that_names_a_removed_kernel_is_found(tree: Path, functors: ModuleType) -> None:
     (tree / "tools").mkdir()
     (tree / "tools/list.py").write_text("# atan2_out_mps was here\nNAMES = ['atan2_out_mps']\n")
-    findings = [str(f) for f in patch_for(functors.atan2._entry, tree).check().findings]
+    findings = [str(f) for f in functors.atan2.patch(tree).check().findings]
     assert findings == ["tools/list.py:2: atan2_out_mps is named here, and this migration removes it"]
 
 
@@ -229,7 +228,7 @@ def test_code_that_names_a_removed_kernel_is_found(tree: Path, functors: ModuleT
 )
 def test_file_names_are_checked(tree: Path, functors: ModuleType, file: str, message: str) -> None:
     with pytest.raises(PyMetalError, match=message):
-        patch_for(functors.atan2._entry, tree, file=file)
+        functors.atan2.patch(tree, file=file)
 
 
 def test_another_functor_of_the_name_is_replaced_on_demand(tree: Path, functors: ModuleType) -> None:
@@ -243,10 +242,10 @@ def test_another_functor_of_the_name_is_replaced_on_demand(tree: Path, functors:
     metal.write_text(text)
     line = text[: text.index("struct atan2_functor")].count("\n") + 1
     with pytest.raises(PyMetalError, match=rf"BinaryKernel\.metal:{line}: there is another atan2_functor"):
-        patch_for(functors.atan2._entry, tree)
+        functors.atan2.patch(tree)
     with pytest.raises(PyMetalError, match="is there already, and kernel names are global"):
-        patch_for(functors.atan2._entry, tree, file="Angles.metal")
-    placement = patch_for(functors.atan2._entry, tree, replace=True)
+        functors.atan2.patch(tree, file="Angles.metal")
+    placement = functors.atan2.patch(tree, replace=True)
     new = placement.checkout.text(BINARY_METAL)
     assert new.count("struct atan2_functor") == 1
     assert "Mine." not in new
@@ -263,8 +262,8 @@ def test_a_stub_that_runs_something_else_is_replaced_on_demand(tree: Path, funct
     text = host.read_text().replace("REGISTER_DISPATCH(hypot_stub", f"{mine}REGISTER_DISPATCH(hypot_stub")
     host.write_text(text)
     with pytest.raises(PyMetalError, match=r"atan2_stub runs my_atan2, which does not call the kernel"):
-        patch_for(functors.atan2._entry, tree)
-    new = patch_for(functors.atan2._entry, tree, replace=True).checkout.text(BINARY_MM)
+        functors.atan2.patch(tree)
+    new = functors.atan2.patch(tree, replace=True).checkout.text(BINARY_MM)
     assert 'static void my_atan2(TensorIteratorBase& iter) {\n  lib.exec_binary_kernel(iter, "atan2");\n}\n' in new
     assert new.count("atan2_stub") == 1
 
@@ -273,7 +272,7 @@ def test_a_stub_that_runs_something_else_is_replaced_on_demand(tree: Path, funct
 
 
 def test_one_scalar_goes_as_alpha(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.hardshrink._entry, tree)
+    placement = functors.hardshrink.patch(tree)
     host = placement.checkout.text(f"{OPERATIONS}/ActivationKernel.mm")
     assert "static void hardshrink_mps_kernel(TensorIteratorBase& iter, const Scalar& lambd) {\n" in host
     assert '  lib.exec_unary_kernel(iter, "hardshrink", lambd);\n' in host
@@ -281,7 +280,7 @@ def test_one_scalar_goes_as_alpha(tree: Path, functors: ModuleType) -> None:
 
 
 def test_several_scalars_go_as_a_struct(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.softplus._entry, tree)
+    placement = functors.softplus.patch(tree)
     host = " ".join(placement.checkout.text(f"{OPERATIONS}/ActivationKernel.mm").split())
     assert "template <typename T> struct softplus_params { T beta; T threshold; };" in host
     assert (
@@ -298,13 +297,13 @@ def test_several_scalars_go_as_a_struct(tree: Path, functors: ModuleType) -> Non
 
 def test_scalars_must_fit_the_stub(tree: Path, functors: ModuleType) -> None:
     with pytest.raises(PyMetalError, match=r"exp_stub passes 0 scalar\(s\) \(TensorIteratorBase&\), and exp takes 1"):
-        patch_for(functors.exp._entry, tree)
+        functors.exp.patch(tree)
     with pytest.raises(PyMetalError, match=r"hardshrink_stub passes 1 scalar\(s\) .*, and sgn takes 0"):
-        patch_for(functors.sgn._entry, tree, stub="hardshrink_stub")
+        functors.sgn.patch(tree, stub="hardshrink_stub")
 
 
 def test_the_iterator_type_is_the_stubs(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.frac._entry, tree, stub="hardswish_stub")
+    placement = functors.frac.patch(tree, stub="hardswish_stub")
     host = placement.checkout.text(f"{OPERATIONS}/ActivationKernel.mm")
     assert "static void frac_mps_kernel(TensorIterator& iter) {" in host
     assert "REGISTER_DISPATCH(hardswish_stub, frac_mps_kernel);" in host
@@ -312,11 +311,11 @@ def test_the_iterator_type_is_the_stubs(tree: Path, functors: ModuleType) -> Non
 
 def test_unknown_stubs_are_refused(tree: Path, functors: ModuleType) -> None:
     with pytest.raises(PyMetalError, match=r"dispatch stub atan_2_stub; did you mean atan2_stub"):
-        patch_for(functors.atan2._entry, tree, stub="atan_2_stub")
+        functors.atan2.patch(tree, stub="atan_2_stub")
 
 
 def test_rows_through_other_stubs_stay(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.div_floor._entry, tree)
+    placement = functors.div_floor.patch(tree)
     assert set(placement.rows) == {"floor_divide", "floor_divide_.Tensor", "floor_divide.out"}
     assert "div.out_mode stays: it goes through div_trunc_stub too, without an MPS kernel" in placement.notes
     assert placement.checkout.text(f"{OPERATIONS}/BinaryOps.mm").count("floor_divide") == 0
@@ -327,14 +326,14 @@ def test_a_missing_macro_is_told(tree: Path, functors: ModuleType) -> None:
     indexing = tree / "c10/metal/indexing.h"
     indexing.write_text(indexing.read_text().replace("REGISTER_UNARY_ALPHA_OP", "REGISTER_UNARY_BETA_OP"))
     with pytest.raises(PyMetalError, match=r"has no REGISTER_UNARY_ALPHA_OP, which hardshrink needs"):
-        patch_for(functors.hardshrink._entry, tree)
+        functors.hardshrink.patch(tree)
 
 
 def test_a_legacy_kernel_that_others_call_stays(tree: Path, functors: ModuleType) -> None:
     legacy = tree / OPERATIONS / "UnaryOps.mm"
     user = "static void use(const Tensor& t) {\n  structured_sgn_out_mps op;\n  op.impl(t, t);\n}\n\n"
     legacy.write_text(legacy.read_text().replace("} // namespace at::native", f"{user}}} // namespace at::native"))
-    placement = patch_for(functors.sgn._entry, tree)
+    placement = functors.sgn.patch(tree)
     assert "TORCH_IMPL_FUNC(sgn_out_mps)" in placement.checkout.text(f"{OPERATIONS}/UnaryOps.mm")
     assert any(re.match(r"sgn_out_mps stays: it is used in .*UnaryOps\.mm:\d+", note) for note in placement.notes)
     findings = placement.check().findings
@@ -357,7 +356,7 @@ def test_includes_that_only_the_legacy_kernel_used_go(tree: Path, functors: Modu
         1,
     )
     (tree / path).write_text(text)
-    after = patch_for(functors.frac._entry, tree).checkout.text(path)
+    after = functors.frac.patch(tree).checkout.text(path)
     # Never used here before, so nobody knows why it is there; still used.
     assert [line for line in after.split("\n") if "ATen/ops" in line and "_native" not in line] == [
         "#include <ATen/ops/empty.h>", "#include <ATen/ops/trunc.h>",
@@ -366,7 +365,7 @@ def test_includes_that_only_the_legacy_kernel_used_go(tree: Path, functors: Modu
 
 
 def test_orphans_are_reported(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.frac._entry, tree)
+    placement = functors.frac.patch(tree)
     assert any(re.search(r"UnaryOps\.mm:\d+: trunc_tensor is called by nothing any more", n) for n in placement.notes)
 
 
@@ -374,13 +373,13 @@ def test_orphans_are_reported(tree: Path, functors: ModuleType) -> None:
 
 
 def test_next_steps_have_the_line_to_add(tree: Path, functors: ModuleType) -> None:
-    steps = {(s.path, s.line): s for s in patch_for(functors.gcd._entry, tree).steps}
+    steps = {(s.path, s.line): s for s in functors.gcd.patch(tree).steps}
     shim = steps["torch/csrc/inductor/aoti_torch/generated/c_shim_mps.h", 4]
     assert shim.add == (
         "AOTI_TORCH_EXPORT AOTITorchError aoti_torch_mps_gcd"
         "(AtenTensorHandle self, AtenTensorHandle other, AtenTensorHandle* r);"
     )
-    steps = {(s.path, s.line): s for s in patch_for(functors.special_airy_ai._entry, tree).steps}
+    steps = {(s.path, s.line): s for s in functors.special_airy_ai.patch(tree).steps}
     info = trees.OPINFO.split("\n")
     line = next(i for i, text in enumerate(info, 1) if "special.airy_ai" in text)
     message = steps["torch/testing/_internal/common_methods_invocations.py", line].message
@@ -391,7 +390,7 @@ def test_next_steps_have_the_line_to_add(tree: Path, functors: ModuleType) -> No
 def test_inductors_list_is_found(new_tree: Path, functors: ModuleType) -> None:
     math = new_tree / "c10/metal/special_math.h"
     math.write_text(math.read_text() + "\ntemplate <typename T>\ninline T airy_ai_forward(T x) {\n  return x;\n}\n")
-    steps = patch_for(functors.special_airy_ai._entry, new_tree).steps
+    steps = functors.special_airy_ai.patch(new_tree).steps
     step = next(s for s in steps if s.path == "torch/_inductor/codegen/mps.py")
     assert step.add == '"airy_ai",'
     assert trees.INDUCTOR.split("\n")[step.line - 1].strip() == '"bessel_j0",'
@@ -402,7 +401,7 @@ def test_complex_functors_join_the_complex_list(tree: Path, generation: str) -> 
     def sgn(x: T) -> T:
         return x * x
 
-    placement = patch_for(sgn._entry, tree)
+    placement = sgn.patch(tree)
     if generation == trees.OLD:
         assert added(placement, COMMON_MPS) == ['            "sgn",', '            "sgn": [torch.bool],']
     else:
@@ -415,7 +414,7 @@ def test_each_operator_has_its_own_dtypes(new_tree: Path, functors: ModuleType) 
     def sgn(x: T) -> T:
         return x * x
 
-    placement = place([sgn._entry, functors.atan2._entry], new_tree)
+    placement = place([sgn.entry, functors.atan2.entry], new_tree)
     gone = removed(placement, COMMON_MPS)
     assert '            "sgn",' in gone
     assert '            "atan2",' not in gone, "it takes no complex numbers"
@@ -429,10 +428,10 @@ def test_each_operator_has_its_own_dtypes(new_tree: Path, functors: ModuleType) 
 
 def test_entries_of_an_operator_that_was_here_stay(tree: Path, functors: ModuleType) -> None:
     """An expected failure of an operator that shares its stub already is not this run's to remove."""
-    patch_for(functors.sgn._entry, tree).apply()
+    functors.sgn.patch(tree).apply()
     text = (tree / COMMON_MPS).read_text()
     (tree / COMMON_MPS).write_text(text.replace('"gcd": None,', '"gcd": None,\n            "sgn": None,'))
-    assert not patch_for(functors.sgn._entry, tree)
+    assert not functors.sgn.patch(tree)
     assert not migrate(["sgn"], tree)
 
 
@@ -442,26 +441,26 @@ def test_a_missing_derivative_is_a_next_step(tree: Path, functors: ModuleType) -
         "- name: special_airy_ai(Tensor x) -> Tensor\n  x: non_differentiable\n\n- name: sgn(Tensor self) -> Tensor\n"
     )
     (tree / "tools/autograd/derivatives.yaml").write_text(formulas)
-    assert not any("XFAILLIST_GRAD" in s.message for s in patch_for(functors.special_airy_ai._entry, tree).steps)
+    assert not any("XFAILLIST_GRAD" in s.message for s in functors.special_airy_ai.patch(tree).steps)
     (tree / "tools/autograd/derivatives.yaml").write_text(formulas.replace("non_differentiable", "not_implemented"))
-    steps = [s for s in patch_for(functors.special_airy_ai._entry, tree).steps if "XFAILLIST_GRAD" in s.message]
+    steps = [s for s in functors.special_airy_ai.patch(tree).steps if "XFAILLIST_GRAD" in s.message]
     assert [(s.path, s.add) for s in steps] == [(COMMON_MPS, '"special.airy_ai": None,')]
 
 
 def test_an_undone_run_is_mentioned(tree: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.atan2._entry, tree)
+    placement = functors.atan2.patch(tree)
     journal = tree / transaction.JOURNAL
     edit = placement.patch.edits[0]
     journal.write_bytes(transaction._record({edit.path: (edit.old, edit.new)}, []))
     (tree / edit.path).write_bytes(edit.new)
-    again = patch_for(functors.atan2._entry, tree)
+    again = functors.atan2.patch(tree)
     assert f"{edit.path} was put back: an earlier run was interrupted" in again.notes
     assert again.diff() == placement.diff()
     assert not journal.exists()
 
 
 def test_expected_failures_are_listed(tree: Path, functors: ModuleType) -> None:
-    steps = [s for s in patch_for(functors.atan2._entry, tree).steps if "decorator" in s.message]
+    steps = [s for s in functors.atan2.patch(tree).steps if "decorator" in s.message]
     lines = trees.OPINFO.split("\n")
     assert [lines[s.line - 1].strip()[:24] for s in steps] == ["decorators=(DecorateInfo", "DecorateInfo(unittest.ex"]
 
@@ -470,11 +469,11 @@ def test_expected_failures_are_listed(tree: Path, functors: ModuleType) -> None:
 
 
 def test_a_dirty_target_is_refused(repository: Path, functors: ModuleType) -> None:
-    placement = patch_for(functors.atan2._entry, repository)
+    placement = functors.atan2.patch(repository)
     with (repository / BINARY_METAL).open("a") as file:
         file.write("// mine\n")
     before = trees.snapshot(repository)
-    placement = patch_for(functors.atan2._entry, repository)
+    placement = functors.atan2.patch(repository)
     with pytest.raises(PyMetalError, match="uncommitted changes in 1 of the files"):
         placement.apply()
     assert trees.snapshot(repository) == before
@@ -487,14 +486,14 @@ def test_carriage_returns_and_modes_survive(tree: Path, functors: ModuleType) ->
     for path in paths:
         (tree / path).write_bytes((tree / path).read_bytes().replace(b"\n", b"\r\n"))
         (tree / path).chmod(0o640)
-    placement = patch_for(functors.atan2._entry, tree)
+    placement = functors.atan2.patch(tree)
     assert set(placement.apply()) == set(paths)
     plain = trees.make(tree.parent / "plain", trees.NEW if "ilp_threshold" in _library(tree) else trees.OLD)
-    patch_for(functors.atan2._entry, plain).apply()
+    functors.atan2.patch(plain).apply()
     for path in paths:
         assert (tree / path).read_bytes() == (plain / path).read_bytes().replace(b"\n", b"\r\n"), path
         assert (tree / path).stat().st_mode & 0o777 == 0o640
-    assert not patch_for(functors.atan2._entry, tree)
+    assert not functors.atan2.patch(tree)
 
 
 def _library(tree: Path) -> str:
@@ -507,5 +506,5 @@ def test_links_are_not_followed(tree: Path, functors: ModuleType) -> None:
     (tree / BINARY_METAL).symlink_to(outside)
     before = outside.read_bytes()
     with pytest.raises(PyMetalError, match=r"BinaryKernel\.metal is a symbolic link to .*outside\.metal, outside of"):
-        patch_for(functors.atan2._entry, tree)
+        functors.atan2.patch(tree)
     assert outside.read_bytes() == before

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pymetal.codegen.upstream.stubs import STUB_TABLE, Stub, declared, stub_of_functor
 from pymetal.errors import PyMetalError
+from pymetal.upstream.stubs import STUB_TABLE, Stub, declared, stub_of_functor
 
 HEADERS = Path(torch.__file__).parent / "include/ATen/native"
 

@@ -11,8 +11,8 @@ import trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pymetal.codegen.upstream.checkout import COMMON_MPS, Checkout
-from pymetal.codegen.upstream.test_lists import clear_text, decorators, default_keys, join_complex_text, opinfo_keys
+from pymetal.upstream.checkout import COMMON_MPS, Checkout
+from pymetal.upstream.test_lists import clear_text, decorators, default_keys, join_complex_text, opinfo_keys
 
 INSTALLED = Path(torch.__file__).parent.parent
 FLOATS = {"float32", "float16", "bfloat16"}

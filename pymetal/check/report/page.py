@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 
-from pymetal import files
 from pymetal.check.findings import Finding
 from pymetal.check.measure import Measurement
 from pymetal.check.report import highlight, plots
@@ -40,16 +39,6 @@ img.dark { display: none; }
 @media (prefers-color-scheme: dark) { img.dark { display: inline; } img.light { display: none; } }
 details > summary { cursor: pointer; margin: .6rem 0; }
 """
-
-
-def write_report(
-    results: Sequence[Checked], folder: Path, title: str, progress: Callable[[str], None] = lambda what: None
-) -> Path:
-    """Writes `folder/index.html`, as a whole or not at all; returns its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "index.html"
-    files.write_whole(path, page(results, title, progress))
-    return path
 
 
 def page(results: Sequence[Checked], title: str, progress: Callable[[str], None] = lambda what: None) -> str:

@@ -1,0 +1,146 @@
+"""What a function is written anew of: a functor, or a helper, beside every c10 function of as many floats.
+
+In double precision both have the same values then. In float they may not: the c10 function is proposed only where its
+kernel is no worse than the text, at infinities and NaN, near zero, and far out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from pymetal import dtypes, ir
+from pymetal.accuracy.compare import compare
+from pymetal.check.outcomes import show
+from pymetal.codegen.functor_text import functor_text
+from pymetal.dtypes import Kind
+from pymetal.errors import PyMetalError, Span
+from pymetal.ir.builder import TABLE
+from pymetal.runtime.dispatch import Caller
+from pymetal.runtime.operation import Operation
+from pymetal.semantics.interpreter import evaluate
+
+_PREFIX = "metal.c10."
+# c10's names for what Metal has as well; calling Metal's is no reimplementation.
+_PLAIN = frozenset({"max", "min", "mul", "div", "fma", "conj", "less", "fmod", "remainder", "floor_divide", "div_floor",
+                    "safe_mod", "pow"})  # fmt: skip
+_CLOSE = 1e-6
+_NO_DIGIT = 2.0**23  # ulp: what is further off, as sin(pi * 1e25), is not more wrong
+_MARGIN = 4.0  # ulp of float that make no difference: Metal's own functions are as far off
+
+
+def alike(functor: Operation) -> Iterator[tuple[str, str, str, Span | None]]:
+    """The function's name, c10's, how their values differ, and the place, of each that c10 has and does better."""
+    for checked in (*ir.callees(functor.ir), functor.ir):
+        overload = checked.overload(dtypes.float32)
+        if overload is None or overload.function.scalars or not checked.overloads:
+            continue
+        function = overload.function
+        if _is_call(function) or ir.resolve(function.result, dtypes.float32) != dtypes.float32:
+            continue
+        if any(ir.resolve(p.type, dtypes.float32) != dtypes.float32 for p in function.params):
+            continue
+        everything = [o.function.body for c in (checked, *ir.callees(checked)) for o in c.overloads]
+        if any(isinstance(e, ir.Bits) for body in everything for e in ir.expressions(body)):
+            continue
+        loops = any(isinstance(s, ir.While) for body in everything for s in ir.statements(body))
+        used = {op.name for op in ir.uses(checked)}
+        operands = _operands(len(function.params))
+        mine = evaluate(function, dtypes.float32, operands, {}, wide=True).double()
+        for name, op in TABLE.items():
+            base = name.removeprefix(_PREFIX)
+            if name == base or base in _PLAIN or name in used or op.arity != len(operands):
+                continue
+            if Kind.FLOATING not in op.kinds or "-" in base or op.params is not None:
+                continue
+            if _same(mine, op.torch(*operands)):
+                difference = _difference(function, op, loops=loops)
+                if difference is not None:
+                    yield checked.name, base, difference, _first_place(function.body)
+                break
+
+
+def _is_call(function: ir.Function) -> bool:
+    """Whether the body is one operator applied to the parameters: then there is nothing reimplemented."""
+    match function.body:
+        case (ir.Return(value),):
+            while isinstance(value, ir.Cast):
+                value = value.value
+            return isinstance(value, (ir.Call, ir.Invoke)) and not any(
+                isinstance(p, (ir.Call, ir.Invoke)) for a in value.args for p in ir.subexpressions(a)
+            )
+    return False
+
+
+def _operands(count: int) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    size = torch.rand(count, 200, generator=generator, dtype=torch.float64) * 4 + 0.05
+    sign = torch.ones(count, 200, dtype=torch.float64)
+    sign[0, 100:] = -1
+    return list(size * sign)
+
+
+def _same(mine: Tensor, theirs: Tensor) -> bool:
+    """Equal wherever both are numbers, which is at half of the places at least; and no constant or identity."""
+    both = mine.isfinite() & theirs.isfinite()
+    if int(both.sum()) < 90 or float(theirs[both].std()) == 0:
+        return False
+    close = (mine - theirs).abs() <= _CLOSE * theirs.abs() + 1e-12
+    return bool(close[both].all()) and not bool((mine.isfinite() ^ theirs.isfinite()).sum() > 20)
+
+
+def _difference(function: ir.Function, op: ir.Op, *, loops: bool) -> str | None:
+    """How the values of a function differ from those of a c10 function in float; None if c10's are worse.
+
+    Args:
+        loops: a `while` is in it, which a helper's caller may keep from what has it run for ever.
+    """
+    operands = _far_out(len(function.params), loops=loops)
+    right = op.torch(*(o.double() for o in operands))
+    mine = evaluate(function, dtypes.float32, operands, {}).float()
+    try:
+        theirs = _kernel(op)(tuple(operands), None, {})
+    except PyMetalError:  # the installed headers do not have it
+        return None
+    a, b = compare(mine, right, flushes=True), compare(theirs, right, flushes=True)
+    if bool((a.right & ~b.right).any()):
+        return None
+    both = a.counted & b.counted
+    errors = [torch.where(both, o.errors, 0.0).clamp_max(_NO_DIGIT) for o in (a, b)]
+    worst_mine, worst_theirs = (float(e.max()) for e in errors)
+    if worst_theirs > worst_mine + _MARGIN:
+        return None
+    masks = (b.right & (a.nan | a.infinite), errors[0] > errors[1] + _MARGIN, b.right & ~a.right)
+    different = next((mask for mask in masks if bool(mask.any())), None)
+    if different is None:
+        return ""
+    at = int(torch.where(different, 1 + errors[0], 0.0).argmax())
+    place = ", ".join(show(o[at].item()) for o in operands)
+    return f", which has {show(theirs[at].item())} at ({place}), and this {show(mine[at].item())}"
+
+
+def _kernel(op: ir.Op) -> Caller:
+    """What calls the kernel of an operator of floats alone."""
+    type_ = ir.Var("T")
+    names = tuple("abcdefgh"[: op.arity])
+    value = ir.Call(op, tuple(ir.Name(n, type_) for n in names), type_)
+    function = ir.Function(tuple(ir.Param(n, type_) for n in names), (), type_, (ir.Return(value),))
+    name = "alike_" + op.name.rpartition(".")[2]
+    checked = ir.Checked(name, "", (ir.Overload((dtypes.float32,), function),))
+    return Caller(name, names, {}, checked, functor_text(checked), widens=False, to_float=False)
+
+
+def _far_out(count: int, *, loops: bool) -> list[Tensor]:
+    """Floats near zero and far from it, with the ends, and NaN: every combination; and those of `_operands`."""
+    sizes = [0.0, 1e-20, 1e-6, 0.01, 1.0, 100.0, 1e25, torch.inf] if count < 3 else [0.0, 1e-6, 1.0, torch.inf]
+    if loops:
+        sizes = [0.0, 1e-6, 1.0, 4.0]
+    grid = torch.tensor([*([] if loops else [torch.nan]), *sizes, *(-s for s in sizes)])
+    combined = torch.cartesian_prod(*[grid] * count).reshape(-1, count).unbind(1)
+    return [torch.cat([c, o.float()]) for c, o in zip(combined, _operands(count), strict=True)]
+
+
+def _first_place(body: tuple[ir.Stmt, ...]) -> Span | None:
+    return next((s for stmt in body if (s := getattr(stmt, "span", None)) is not None), None)

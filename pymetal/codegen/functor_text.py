@@ -1,0 +1,167 @@
+"""A checked functor becomes its Metal text: `struct NAME_functor` with one call operator for each overload.
+
+The text stands in a file of its own or among upstream's functors, under either set of `using namespace` lines: names of
+c10 are written in full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pymetal import ir
+from pymetal.codegen.constraints import is_template, template_head
+from pymetal.codegen.expressions import Printer, params_argument
+from pymetal.codegen.layout import layout
+from pymetal.codegen.line_map import Origin, squeezed
+from pymetal.codegen.names import helper_name, rename, to_ascii
+from pymetal.codegen.statements import INDENT, Line, block
+from pymetal.codegen.tables import table_text, tables
+from pymetal.dtypes import DType
+from pymetal.errors import CallError
+from pymetal.ir import Call, Checked, For, Let, Member, Op, Overload
+
+
+@dataclass(frozen=True)
+class FunctorText:
+    """The text of a functor.
+
+    Attributes:
+        pieces: by name, in the order in which Metal needs them: tables, helper functions, functors that are called, the
+            parameter struct, and last the functor's own struct.
+        spans: where each statement of the text comes from.
+        scalar_types: what the alpha macros call the scalar argument at each dtype; empty if there is none.
+    """
+
+    pieces: dict[str, str]
+    scalar_types: dict[DType, str]
+    spans: tuple[Origin, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """All pieces."""
+        return "\n".join(self.pieces.values())
+
+
+def functor_text(checked: Checked) -> FunctorText:
+    """The functor's struct, with its docstring as a comment, and what it needs before it."""
+    pieces: dict[str, str] = {}
+    spans: list[Origin] = []
+    for callee in (*ir.callees(checked), checked):
+        for name, table in tables(callee).items():
+            if pieces.setdefault(name, table_text(name, table)) != table_text(name, table):
+                raise CallError(
+                    f"two arrays of {checked.name} are called {name}", hint="Rename a tuple or its function."
+                )
+        if callee.helper:
+            pieces[helper_name(callee.name)] = _finished(_helper(callee), spans)
+        else:
+            params = params_struct(callee)
+            pieces.update({f"{callee.name}_params": params} if params else {})
+            pieces[f"{callee.name}_functor"] = _finished(_struct(callee), spans)
+    pieces = {name: layout(text) for name, text in pieces.items()}
+    scalars = {d: scalar_type(checked, d) for d in checked.domain}
+    return FunctorText(pieces, {d: t for d, t in scalars.items() if t is not None}, tuple(spans))
+
+
+def _finished(lines: list[Line], spans: list[Origin]) -> str:
+    """The text of `lines`; notes in `spans` where those that have a place come from."""
+    text = "".join(f"{line.text}\n" for line in lines)
+    spans += [Origin(squeezed(line.text), line.span) for line in lines if line.span is not None]
+    return text
+
+
+def _comment(checked: Checked) -> list[Line]:
+    # A backslash at the end would make the next line a part of the comment.
+    return [Line(f"// {line}".rstrip(" \\")) for line in to_ascii(checked.doc).splitlines()]
+
+
+def members(checked: Checked) -> dict[str, str]:
+    """The static functions that rows of the operator table bring, by name."""
+    bodies = [overload.function.body for overload in checked.overloads]
+    used: dict[Op, None] = {e.op: None for body in bodies for e in ir.expressions(body) if isinstance(e, Call)}
+    return {op.text.function: op.text.definition for op in used if isinstance(op.text, Member)}
+
+
+def _struct(checked: Checked) -> list[Line]:
+    parts = [[Line(line) for line in text.splitlines()] for text in members(checked).values()]
+    parts += [_function(checked, overload, "operator()") for overload in checked.overloads]
+    lines = [*_comment(checked), Line(f"struct {checked.name}_functor {{")]
+    for index, part in enumerate(parts):
+        lines += [Line("")] if index else []
+        lines += [line.indented() if line.text else line for line in part]
+    return [*lines, Line("};")]
+
+
+def _helper(checked: Checked) -> list[Line]:
+    """A helper function. It has no struct: functions that its operators bring stand before it under its name."""
+    lines: list[Line] = []
+    for name, text in members(checked).items():
+        own = text.replace("static inline", "inline").replace(f" {name}(", f" {checked.name}_{name}(")
+        lines += [*(Line(line) for line in own.splitlines()), Line("")]
+    for index, overload in enumerate(checked.overloads):
+        lines += [Line("")] if index else _comment(checked)
+        lines += _function(checked, overload, helper_name(checked.name))
+    return lines
+
+
+def _function(checked: Checked, overload: Overload, name: str) -> list[Line]:
+    """One overload: its head, its body, its end."""
+    function = overload.function
+    template = is_template(checked, overload)
+    params = [*function.params, *function.scalars]
+    declared = [s.name for s in ir.statements(function.body) if isinstance(s, Let | For)]
+    reserved = {*tables(checked), *(helper_name(c.name) for c in ir.callees(checked)), *members(checked)}
+    names = rename([*(p.name for p in params), *declared], reserved)
+    element = "T" if template else overload.domain[0].metal
+    printer = Printer(overload.domain, names, checked.name, checked.helper, element)
+    arguments = [f"const {printer.type(p.type)} {names[p.name]}" for p in function.params]
+    if checked.helper or len(function.scalars) < 2:
+        arguments += [f"const {printer.type(p.type)} {names[p.name]}" for p in function.scalars]
+    else:
+        symbolic = next((p for p in function.scalars if not _is_fixed(p)), function.scalars[0])
+        arguments.append(f"const {checked.name}_params<{printer.type(symbolic.type)}> params")
+        names.update({p.name: f"params.{names[p.name]}" for p in function.scalars})
+    head = template_head(checked, overload) if template else []
+    return [
+        *(Line(line) for line in head),
+        Line(f"inline {printer.type(function.result)} {name}({', '.join(arguments)}) {{"),
+        *(line.indented() for line in block(function.body, printer)),
+        Line("}"),
+    ]
+
+
+# --- several scalars -------------------------------------------------------------------------------------------------
+
+
+def scalar_type(checked: Checked, element: DType) -> str | None:
+    """The Metal type of the scalar argument at `element`: a dtype's name, or the name of a parameter struct."""
+    overload = checked.overload(element)
+    assert overload is not None
+    scalars = overload.function.scalars
+    if not scalars:
+        return None
+    if len(scalars) == 1:
+        resolved = ir.resolved(scalars[0].type, element)
+        return resolved.metal
+    return f"{checked.name}_params_{params_argument(checked, element)}"
+
+
+def _is_fixed(param: ir.Param) -> bool:
+    return isinstance(param.type, ir.Concrete)
+
+
+def params_struct(checked: Checked) -> str:
+    """The struct in which several scalars travel, as upstream's `ELUParams` do; empty for one scalar or none."""
+    scalars = checked.overloads[0].function.scalars
+    if len(scalars) < 2:
+        return ""
+    names = rename(p.name for p in scalars)
+    # A scalar that is symbolic in some overload is symbolic in the struct; under int_to_float it is float for integers.
+    symbolic = {p.name for o in checked.overloads for p in o.function.scalars if not _is_fixed(p)}
+    lines = []
+    for param in scalars:
+        resolved = ir.resolved(param.type, checked.overloads[0].domain[0])
+        lines.append(f"{INDENT}{'T' if param.name in symbolic else resolved.metal} {names[param.name]};\n")
+    arguments = dict.fromkeys(params_argument(checked, d) for d in checked.domain)
+    aliases = "".join(f"using {checked.name}_params_{a} = {checked.name}_params<{a}>;\n" for a in arguments)
+    return f"template <typename T>\nstruct {checked.name}_params {{\n{''.join(lines)}}};\n\n{aliases}"

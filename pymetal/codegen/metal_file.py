@@ -1,0 +1,92 @@
+"""Checked functors become a whole `.metal` file: includes, functors, the helper macros they use, registrations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pymetal import ir
+from pymetal.arity import Arity
+from pymetal.codegen.functor_text import FunctorText
+from pymetal.codegen.layout import layout
+from pymetal.codegen.registrations import Helper, definition, lines, registrations
+from pymetal.errors import CallError
+from pymetal.ir import Checked, Op
+from pymetal.ops import TABLE
+
+# Brings the launch kernels and REGISTER macros.
+_INDEXING = "c10/metal/indexing.h"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One functor of a file."""
+
+    checked: Checked
+    arity: Arity
+    opmath: bool
+    text: FunctorText
+
+
+def headers(checked: Checked) -> set[str]:
+    """The c10 headers that the functor's text needs for itself."""
+    return {"c10/metal/utils.h", *(op.header for op in ir.uses(checked) if op.header is not None)}
+
+
+def registration_lines(entry: Entry) -> tuple[list[str], list[Helper]]:
+    """The registrations of one functor, and the helper macros among them."""
+    calls = registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath)
+    return lines(calls, entry.arity)
+
+
+def metal_file(entries: Sequence[Entry]) -> str:
+    """The text of a file with `entries`: self-contained, ASCII, the same bytes for the same input."""
+    wanted = {_INDEXING}.union(*(headers(e.checked) for e in entries))
+    includes = "".join(f"#include <{h}>\n" for h in sorted(wanted))
+    blocks = [registration_lines(e) for e in entries]
+    helpers = dict.fromkeys(h for _, used in blocks for h in used)
+    release, reason = required_release(entries)
+    note = f"// Needs torch {release[0]}.{release[1]}: {reason}.\n\n" if release > (2, 8) else ""
+    parts = [
+        f"{note}{includes}#include <metal_stdlib>\n\nusing namespace metal;\n",
+        *_pieces(entries).values(),
+        *(definition(h) for h in helpers),
+        *("".join(f"{line}\n" for line in block) for block, _ in blocks),
+    ]
+    return layout("\n".join(parts))
+
+
+def _pieces(entries: Sequence[Entry]) -> dict[str, str]:
+    """The pieces of all functors, each once.
+
+    Raises:
+        CallError: two pieces of one name have different texts.
+    """
+    pieces: dict[str, str] = {}
+    for entry in entries:
+        for name, text in entry.text.pieces.items():
+            if pieces.setdefault(name, text) != text:
+                raise CallError(f"two different functions of the file are called {name}", hint="Rename one of them.")
+    return pieces
+
+
+def needs(checked: Checked) -> list[tuple[str, tuple[int, int]]]:
+    """What a functor's text calls that not every supported torch release has, with the first that has it."""
+    used = sorted(ir.uses(checked), key=lambda op: op.name)
+    return [(_written(op), op.since) for op in used if op.since > (2, 8)]
+
+
+def _written(op: Op) -> str:
+    """The name by which a body reaches a row, which may be one that stands in for another kind of operand."""
+    stands_for = (row for row in TABLE.values() if op in (row.on_bool, row.on_integer, row.on_complex))
+    return next(stands_for, op).name
+
+
+def required_release(entries: Iterable[Entry]) -> tuple[tuple[int, int], str]:
+    """The first torch release whose headers have everything that the registered form of `entries` uses, and what."""
+    found = [((2, 8), "c10/metal")]
+    for entry in entries:
+        calls = registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath)
+        found += [(c.macro.since, c.macro.name) for c in calls if c.macro is not entry.arity.castout]
+        found += [(since, name) for name, since in needs(entry.checked)]
+    return max(found)

@@ -1,0 +1,210 @@
+"""An elementwise operation: checked bodies with all that prints, evaluates and runs them, as other rooms need it."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from pymetal import dtypes, ir
+from pymetal.arity import Arity
+from pymetal.codegen.functor_text import FunctorText, functor_text
+from pymetal.codegen.metal_file import Entry, metal_file
+from pymetal.codegen.names import functor_name, helper_name
+from pymetal.dtypes import DType
+from pymetal.errors import CallError
+from pymetal.frontend.defaults import check_scalars
+from pymetal.frontend.definition import Definition
+from pymetal.frontend.refusals import refusal
+from pymetal.frontend.verify import Body, check_functor, too_deep
+from pymetal.promotion import Promotion
+from pymetal.runtime import plan
+from pymetal.runtime.device import device_of
+from pymetal.runtime.dispatch import Caller, check_scalar
+from pymetal.semantics.interpreter import evaluate
+
+_log = logging.getLogger(__name__)
+_DOUBLE = {dtypes.float32: dtypes.float64, dtypes.complex64: dtypes.complex128}
+_SINGLE = {wide: single for single, wide in _DOUBLE.items()}
+
+
+class Operation:
+    """One functor, typed for every dtype that it is registered for.
+
+    Attributes:
+        name: the operator's name, which its kernels carry.
+        arity: what upstream calls things for this number of tensors.
+        bodies: the decorated function, then its overloads.
+        ir: the checked intermediate representation.
+        doc: the docstring.
+        promotion: how operands are converted before the body.
+        opmath: half and bfloat are computed at float precision.
+        max_ulp: the error that `pymetal check` accepts; by dtype; None for its own limits.
+        max_ulp_spec: the same as the decorator was given it.
+    """
+
+    def __init__(
+        self, body: Body, arity: Arity, promotion: Promotion, wanted: tuple[DType, ...] | None = None,
+        opmath: bool = False, max_ulp: Mapping[DType, float] | None = None, max_ulp_spec: object = None,
+    ) -> None:  # fmt: skip
+        self.arity = arity
+        self.promotion = promotion
+        self.opmath = opmath
+        self.max_ulp = max_ulp
+        self.max_ulp_spec = max_ulp_spec
+        self._wanted = wanted
+        self.bodies: tuple[Body, ...] = ()
+        self.set_bodies((body,))
+
+    def set_bodies(self, bodies: tuple[Body, ...]) -> None:
+        """Types all bodies, and forgets what was made of fewer.
+
+        Raises:
+            PyMetalError: they cannot become Metal; then the operation stays as it was.
+        """
+        signature = bodies[0].signature
+        widens = self.opmath and self.arity.widens(bool(signature.scalars))
+        try:
+            checked = check_functor(bodies, self.promotion, self._wanted, self.opmath and not widens)
+        except RecursionError:
+            raise too_deep(bodies[-1]) from None
+        for body in bodies:
+            check_scalars(body, body.domain(self._wanted))
+        named = ir.Checked(functor_name(checked.name), checked.doc, checked.overloads)
+        self.bodies, self.signature, self._widens = bodies, signature, widens
+        self.ir = ir.distinct(named, helper_name)
+        self.__pymetal_definition__ = Definition(signature, self.ir)
+        self.name = self.ir.name
+        self.doc = checked.doc
+        for cached in ("text", "caller"):
+            self.__dict__.pop(cached, None)
+        if _log.isEnabledFor(logging.DEBUG):
+            lines = "\n".join(line for body in bodies for line in body.source.lines)
+            _log.debug(lines, extra={"stage": "py", "subject": self.name})
+            _log.debug(self.ir, extra={"stage": "ir", "subject": self.name})
+
+    # --- text ---
+
+    @functools.cached_property
+    def text(self) -> FunctorText:
+        """The functor's Metal text, in pieces.
+
+        Raises:
+            FunctorTypeError: no body serves one of the dtypes of `dtypes=`. All overloads have been added by now.
+        """
+        if missing := [d for d in self._wanted or () if not any(b.admits(d) for b in self.bodies)]:
+            source = self.bodies[0].source
+            raise refusal(
+                "missing-overload", source.span(source.node), dtypes=", ".join(map(str, missing)),
+                functor=source.node.name,
+            )  # fmt: skip
+        return functor_text(self.ir)
+
+    @property
+    def entry(self) -> Entry:
+        """What a `.metal` file needs to know of the functor."""
+        return Entry(self.ir, self.arity, self.opmath, self.text)
+
+    @property
+    def functor_source(self) -> str:
+        """The Metal text of `struct NAME_functor`."""
+        return self.text.source
+
+    @property
+    def metal_source(self) -> str:
+        """A whole `.metal` file: includes, functor, registrations."""
+        return metal_file([self.entry])
+
+    # --- meaning ---
+
+    def reference(self, *args: Any, **scalars: Any) -> torch.Tensor:
+        """What the functor means, evaluated with torch operators.
+
+        Args:
+            args: tensors or numbers that broadcast, of any dtype that the functor is registered for, or float64 or
+                complex128, which evaluate it at double precision.
+            scalars: the scalar parameters.
+
+        Returns:
+            A new tensor of the broadcast shape and the promoted dtype.
+
+        Raises:
+            CallError: the arguments do not fit the functor.
+        """
+        operands, numbers = self.caller.operands(args), self.caller.numbers(scalars)
+        device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)] or [torch.empty(0)])
+        described = [plan.describe(o, device) for o in operands]
+        promoted = plan.meeting_dtype(described, self.ir.domain, bool(self.promotion.floats))
+        element = dtypes.from_torch(promoted)
+        found = next((o for o in self.ir.overloads if _serves(o, element)), None) if element else None
+        if element is None or found is None:
+            plan.element_type(self.name, promoted, self.ir.domain)
+            raise AssertionError("a registered dtype has an overload")
+        shape = plan.broadcast(self.name, [o.shape for o in described])
+        compute = self.caller.compute(element)
+        for param in found.function.scalars:
+            check_scalar(self.name, param.name, numbers[param.name], ir.resolved(param.type, compute))
+        tensors = [torch.as_tensor(o, device=device).to(promoted).to(compute.torch).expand(shape) for o in operands]
+        result = ir.resolved(found.function.result, element if found.function.result == ir.Var() else compute)
+        wide = compute in _SINGLE
+        return evaluate(found.function, compute, tensors, numbers).to(
+            (_DOUBLE.get(result, result) if wide else result).torch
+        )
+
+    # --- running ---
+
+    @functools.cached_property
+    def caller(self) -> Caller:
+        """What runs the functor's text."""
+        tensors = tuple(name for name, _ in self.signature.tensors)
+        scalars = {name: default for name, _, default, _ in self.signature.scalars}
+        return Caller(self.name, tensors, scalars, self.ir, self.text, self._widens, bool(self.promotion.floats))
+
+    def __call__(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> torch.Tensor:
+        """Runs the functor's Metal text on the device of the tensors.
+
+        Args:
+            args: tensors, on cpu or mps, or numbers, that broadcast.
+            out: where to write the result; its dtype may be one that the result can be cast to.
+            scalars: the scalar parameters.
+
+        Returns:
+            `out`, or a new tensor of the broadcast shape, with the dtype that torch's promotion gives.
+
+        Raises:
+            CallError: the arguments do not fit the functor.
+            DeviceError: no device runs such tensors, or the host device has no compiler.
+        """
+        return self.caller(args, out, scalars)
+
+    def __repr__(self) -> str:
+        return f"<pymetal.{self.arity.name} {self.name}>"
+
+
+def _serves(overload: ir.Overload, element: DType) -> bool:
+    """True for the overload of `element`, or, for a double, of any dtype of its kind."""
+    if element not in _SINGLE:
+        return element in overload.domain
+    return any(d.kind is element.kind for d in overload.domain)
+
+
+def metal_text(operations: Iterable[Operation]) -> str:
+    """One `.metal` file with all of `operations`.
+
+    Raises:
+        CallError: two functors have the same name, or there is none.
+    """
+    functors: Sequence[Operation] = list(operations)
+    seen: set[str] = set()
+    for functor in functors:
+        if not isinstance(functor, Operation):
+            raise CallError(f"{functor!r} is not a functor", hint="Pass what @pymetal.binary and its kin return.")
+        if functor.name in seen:
+            raise CallError(f"two functors are called {functor.name}", hint="Kernel names are global: rename one.")
+        seen.add(functor.name)
+    if not functors:
+        raise CallError("there is no functor to emit")
+    return metal_file([functor.entry for functor in functors])

@@ -1,0 +1,172 @@
+"""A function and one of its parameters become the derivative by that parameter, again as IR.
+
+Forward accumulation: every floating variable `x` gets a companion for its tangent, set wherever `x` is. The derivative
+rules are columns of the operator table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from typing_extensions import assert_never
+
+from pymetal import ir
+from pymetal.dtypes import DType, Kind
+from pymetal.errors import PyMetalError
+from pymetal.ir import (
+    Assign,
+    Bits,
+    Break,
+    Call,
+    Cast,
+    Checked,
+    Const,
+    Continue,
+    Element,
+    Expr,
+    For,
+    Function,
+    If,
+    Invoke,
+    Let,
+    Name,
+    Return,
+    Select,
+    Stmt,
+    Type,
+    While,
+)
+from pymetal.ir.builder import Term
+
+
+def differentiate(function: Function, wrt: str, domain: Iterable[DType]) -> Function:
+    """The partial derivative of `function` by its parameter `wrt`, a function of the same parameters.
+
+    Args:
+        wrt: the name of a tensor or scalar parameter.
+        domain: the dtypes the function is typed for.
+
+    Raises:
+        PyMetalError: there is no such parameter, or an operator on the way has no derivative.
+    """
+    names = [p.name for p in (*function.params, *function.scalars)]
+    if wrt not in names:
+        raise PyMetalError(f"there is no parameter {wrt!r}", hint=f"Parameters: {', '.join(names)}.")
+    tangents = _Tangents(wrt, tuple(domain), names)
+    body = tangents.block(function.body, function.result)
+    return Function(function.params, function.scalars, function.result, body)
+
+
+class _Tangents:
+    def __init__(self, wrt: str, domain: tuple[DType, ...], taken: list[str]) -> None:
+        self.wrt = wrt
+        self.domain = domain
+        self.taken = set(taken)
+        self.companions: dict[str, str] = {}
+
+    def differentiable(self, type_: Type) -> bool:
+        resolved = (ir.resolve(type_, d) for d in self.domain)
+        # One body may serve integers too; its derivative is asked for at the floating dtypes.
+        return any(d is not None and d.kind is Kind.FLOATING for d in resolved)
+
+    def companion(self, name: str) -> str:
+        if name not in self.companions:
+            fresh = f"d_{name}"
+            while fresh in self.taken:
+                fresh += "_"
+            self.taken.add(fresh)
+            self.companions[name] = fresh
+        return self.companions[name]
+
+    def block(self, body: tuple[Stmt, ...], result: Type) -> tuple[Stmt, ...]:
+        out: list[Stmt] = []
+        for stmt in body:
+            match stmt:
+                case Let(name, type_, value, mutable, span):
+                    if self.differentiable(type_):
+                        tangent = None if value is None else self.tangent(value).expr
+                        out.append(Let(self.companion(name), type_, tangent, mutable, span))
+                    out.append(stmt)
+                case Assign(name, value, span):
+                    # The tangent first: it may read the value that is about to be replaced.
+                    if self.differentiable(value.type):
+                        out.append(Assign(self.companion(name), self.tangent(value).expr, span))
+                    out.append(stmt)
+                case Return(value, span):
+                    out.append(Return(self.tangent(value).expr, span))
+                case If(condition, then, otherwise, span):
+                    out.append(If(condition, self.block(then, result), self.block(otherwise, result), span))
+                case While(condition, inner, span):
+                    out.append(While(condition, self.block(inner, result), span))
+                case For():
+                    out.append(replace(stmt, body=self.block(stmt.body, result)))
+                case Break() | Continue():
+                    out.append(stmt)
+                case _:
+                    assert_never(stmt)
+        return tuple(out)
+
+    def tangent(self, expr: Expr) -> Term:
+        """The derivative of `expr`, of the same type."""
+        zero = Term(Const(0, expr.type))
+        if not self.differentiable(expr.type):
+            return zero
+        match expr:
+            case Const():
+                return zero
+            case Name(name):
+                if name in self.companions:
+                    return Term(Name(self.companions[name], expr.type))
+                return Term(Const(1, expr.type)) if name == self.wrt else zero
+            case Cast(type_, value):
+                inner = self.tangent(value).expr
+                if isinstance(inner, Const):
+                    return Term(Const(inner.value, type_))
+                return Term(Cast(type_, inner))
+            case Select(condition, then, otherwise):
+                a, b = self.tangent(then), self.tangent(otherwise)
+                return zero if a.is_number(0) and b.is_number(0) else a.where(Term(condition), b)
+            case Bits(span=span):
+                raise PyMetalError("the bits of a number have no derivative", span)
+            case Element():
+                return zero
+            case Invoke():
+                return self._invoke(expr)
+            case Call(op, args):
+                return self._chain(expr, [Term(a) for a in args], [self.tangent(a) for a in args], op)
+            case _:
+                assert_never(expr)
+
+    def _invoke(self, call: Invoke) -> Term:
+        """The chain rule through a callee: its own derivative by each argument that varies."""
+        total = Term(Const(0, call.type))
+        inner = [self.tangent(a) for a in call.args]
+        overloads = call.callee.overloads
+        for index, tangent in enumerate(inner):
+            if tangent.is_number(0):
+                continue
+            derivatives = []
+            for overload in overloads:
+                parameters = (*overload.function.params, *overload.function.scalars)
+                derived = differentiate(overload.function, parameters[index].name, overload.domain)
+                derivatives.append(replace(overload, function=derived))
+            name = f"{call.callee.name}_d{index}"
+            callee = Checked(name, "", tuple(derivatives), helper=call.callee.helper)
+            partial = Term(Invoke(callee, call.args, call.bound, call.type, call.span))
+            total = total + partial * tangent
+        return total
+
+    def _chain(self, call: Call, args: list[Term], inner: list[Term], op: ir.Op) -> Term:
+        total = Term(Const(0, call.type))
+        if all(t.is_number(0) for t in inner):
+            return total
+        if op.derivative is None:
+            raise PyMetalError(f"{op.name} has no derivative", call.span)
+        for number, (partial, tangent) in enumerate(zip(op.derivative(*args, Term(call)), inner, strict=True)):
+            if partial is None and not tangent.is_number(0):
+                raise PyMetalError(f"{op.name} has no derivative by its operand {number + 1}", call.span)
+            if partial is None:
+                continue
+            total = total + total.lift(partial) * tangent
+        return total

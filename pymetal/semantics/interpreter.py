@@ -1,0 +1,239 @@
+"""A checked function and tensors become the tensor that the function means, computed with torch operators.
+
+Both branches of an `if` are computed and the elements of each kept where its condition holds, so that the branches may
+depend on the data. A float64 input widens everything: the function is then evaluated at double precision, with every
+float of its body a double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from typing_extensions import assert_never
+
+from pymetal import dtypes, ir
+from pymetal.dtypes import DType
+from pymetal.ir import (
+    Assign,
+    Bits,
+    Break,
+    Call,
+    Cast,
+    Const,
+    Continue,
+    Element,
+    Expr,
+    For,
+    Function,
+    If,
+    Invoke,
+    Let,
+    Name,
+    Return,
+    Select,
+    Stmt,
+    Type,
+    While,
+)
+
+Scalar = bool | int | float | complex
+_WIDE = {
+    dtypes.float16: dtypes.float64, dtypes.bfloat16: dtypes.float64, dtypes.float32: dtypes.float64,
+    dtypes.complex32: dtypes.complex128, dtypes.complex64: dtypes.complex128,
+}  # fmt: skip
+
+
+def evaluate(
+    function: Function,
+    element: DType,
+    tensors: Sequence[torch.Tensor],
+    scalars: Mapping[str, Scalar],
+    *,
+    wide: bool = False,
+) -> torch.Tensor:
+    """The value of `function` at `element`.
+
+    Args:
+        function: the body, typed for a group of dtypes that `element` belongs to (float64 to that of the floats).
+        element: the element type.
+        tensors: the operands, of dtype `element` and one shape; of double precision if `wide`, but for integers.
+        scalars: a number for each scalar parameter.
+        wide: compute every float of the body in double precision, also where `element` is another type.
+
+    Returns:
+        A new tensor of the operands' shape.
+    """
+    evaluation = _Evaluation(element, tensors[0].shape, tensors[0].device, wide)
+    numbers = [evaluation.constant(scalars[p.name], p.type) for p in function.scalars]
+    return evaluation.call(function, [*tensors, *numbers]).clone()
+
+
+@dataclass
+class _Loop:
+    """Where, in the loop being run, control has left for its end or its next round."""
+
+    broken: torch.Tensor
+    continued: torch.Tensor
+
+
+class _Evaluation:
+    def __init__(self, element: DType, shape: torch.Size, device: torch.device, wide: bool = False) -> None:
+        self.element = element
+        self.shape = shape
+        self.device = device
+        self.widen = wide or element in (dtypes.float64, dtypes.complex128)
+        self.values: dict[str, torch.Tensor] = {}
+        self.result: torch.Tensor | None = None
+        self.loops: list[_Loop] = []
+        # Where the expression being computed is needed: a function that is called elsewhere need not end.
+        self.active = torch.ones(shape, dtype=torch.bool, device=device)
+
+    def dtype(self, type_: Type) -> torch.dtype:
+        resolved = ir.resolve(type_, self.element)
+        assert resolved is not None, f"{type_} at {self.element}"
+        return (_WIDE.get(resolved, resolved) if self.widen else resolved).torch
+
+    def constant(self, value: Scalar, type_: Type) -> torch.Tensor:
+        """A 0-dim tensor. A float becomes a float32 first, as a literal or an argument of a kernel does."""
+        dtype = self.dtype(type_)
+        if isinstance(value, complex):
+            return torch.tensor(value, dtype=torch.complex128, device=self.device).to(dtype)
+        if dtype.is_floating_point or dtype.is_complex:
+            number = torch.tensor(float(value), dtype=torch.float64, device=self.device)
+            return (number if self.widen else number.float()).to(dtype)
+        wrapped = value - (1 << 64) if value >= 1 << 63 else value  # uint64's upper half
+        return torch.tensor(wrapped, device=self.device).to(dtype)
+
+    def call(self, function: Function, args: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The value of a function, in the shape of the whole."""
+        for param, value in zip((*function.params, *function.scalars), args, strict=True):
+            self.values[param.name] = value
+        self.run(function.body, self.active)
+        assert self.result is not None, "a checked function returns"
+        return self.result.expand(self.shape)
+
+    # --- statements ---
+
+    def run(self, body: tuple[Stmt, ...], active: torch.Tensor) -> torch.Tensor:
+        """Runs `body` where `active` holds; returns where control reaches its end."""
+        for stmt in body:
+            self.active = active
+            if not bool(active.any()) and self.result is not None:
+                break  # nothing more can happen here; a loop ends by this
+            match stmt:
+                case Let(name, type_, value):
+                    # Outside `active` the variable is never read: it is declared again, or assigned, before any use.
+                    self.values[name] = self.constant(0, type_) if value is None else self.expr(value)
+                case Assign(name, value):
+                    self.values[name] = torch.where(active, self.expr(value), self.values[name])
+                case Return(value):
+                    returned = self.expr(value)
+                    self.result = returned if self.result is None else torch.where(active, returned, self.result)
+                    return torch.zeros_like(active)
+                case If(condition, then, otherwise):
+                    holds = self.expr(condition)
+                    ends_then = self.run(then, active & holds)
+                    active = ends_then | self.run(otherwise, active & ~holds)
+                case While(condition, inner):
+                    active = self._while(condition, inner, active)
+                case For():
+                    active = self._for(stmt, active)
+                case Break():
+                    self.loops[-1].broken = self.loops[-1].broken | active
+                    return torch.zeros_like(active)
+                case Continue():
+                    self.loops[-1].continued = self.loops[-1].continued | active
+                    return torch.zeros_like(active)
+                case _:
+                    assert_never(stmt)
+        return active
+
+    def _round(self, body: tuple[Stmt, ...], active: torch.Tensor) -> torch.Tensor:
+        """One round of the innermost loop; returns where there may be another."""
+        loop = self.loops[-1]
+        loop.continued = torch.zeros_like(active)
+        return self.run(body, active) | loop.continued
+
+    def _while(self, condition: Expr, body: tuple[Stmt, ...], active: torch.Tensor) -> torch.Tensor:
+        loop = _Loop(torch.zeros_like(active), torch.zeros_like(active))
+        self.loops.append(loop)
+        ended = torch.zeros_like(active)
+        while bool(active.any()):
+            self.active = active
+            holds = self.expr(condition)
+            ended = ended | (active & ~holds)
+            active = active & holds
+            if bool(active.any()):
+                active = self._round(body, active)
+        self.loops.pop()
+        return ended | loop.broken
+
+    def _for(self, stmt: For, active: torch.Tensor) -> torch.Tensor:
+        counter, stop, step = (self.expr(e) for e in (stmt.start, stmt.stop, stmt.step))
+        counter = counter.to(self.dtype(stmt.type))
+        loop = _Loop(torch.zeros_like(active), torch.zeros_like(active))
+        self.loops.append(loop)
+        ended = torch.zeros_like(active)
+        while bool(active.any()):
+            holds = torch.where(step > 0, counter < stop, (step < 0) & (counter > stop))
+            ended = ended | (active & ~holds)
+            active = active & holds
+            if bool(active.any()):
+                self.values[stmt.name] = counter
+                active = self._round(stmt.body, active)
+                counter = counter + step
+        self.loops.pop()
+        return ended | loop.broken
+
+    # --- expressions ---
+
+    def expr(self, expr: Expr) -> torch.Tensor:
+        match expr:
+            case Name(name):
+                return self.values[name]
+            case Const(value, type_):
+                return self.constant(value, type_)
+            case Cast(type_, value):
+                return convert(self.expr(value), self.dtype(type_))
+            case Select(condition, then, otherwise):
+                holds = self.expr(condition)
+                return torch.where(holds, self._where(holds, then), self._where(~holds, otherwise))
+            case Call(op, args):
+                result: torch.Tensor = op.torch(*(self.expr(a) for a in args))
+                return result
+            case Bits(type_, value):
+                return self.expr(value).contiguous().view(self.dtype(type_))
+            case Element(table, index):
+                dtype = self.dtype(table.type)
+                values = torch.stack([self.constant(v, table.type) for v in table.values]).to(dtype)
+                # A lane that has left the loop may hold an index beyond the end.
+                return values[self.expr(index).long().clamp(0, len(table.values) - 1)]
+            case Invoke():
+                return self._invoke(expr)
+            case _:
+                assert_never(expr)
+
+    def _where(self, holds: torch.Tensor, expr: Expr) -> torch.Tensor:
+        """One side of a `Select`."""
+        active, self.active = self.active, self.active & holds
+        value = self.expr(expr)
+        self.active = active
+        return value
+
+    def _invoke(self, call: Invoke) -> torch.Tensor:
+        element = ir.resolved(call.bound, self.element)
+        overload = call.callee.overload(element) or next(
+            o for o in call.callee.overloads if any(d.kind is element.kind for d in o.domain)
+        )
+        inner = _Evaluation(element, self.shape, self.device, self.widen)
+        inner.active = self.active
+        return inner.call(overload.function, [self.expr(a) for a in call.args])
+
+
+def convert(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A conversion as the kernel does it: by truncation from float to integer, through complex64 for complex32."""
+    if dtype == torch.complex32 and not value.dtype.is_complex:
+        return value.to(torch.complex64).to(dtype)
+    return value.to(dtype)

@@ -1,0 +1,75 @@
+"""clang-format over the lines that an edit added, in the style that the checkout itself asks for."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from pymetal.upstream.checkout import Checkout
+
+STYLE = ".clang-format"
+Ranges = list[tuple[int, int]]
+
+
+def added(old: str | None, new: str) -> Ranges:
+    """The line ranges of `new`, counted from 1 and inclusive, that are not in `old`."""
+    before = (old or "").split("\n")
+    after = new.split("\n")
+    if not new:
+        return []
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return [(j1 + 1, j2) for tag, _, _, j1, j2 in matcher.get_opcodes() if tag in ("insert", "replace")]
+
+
+def find_clang_format() -> str | None:
+    """clang-format on the path or beside the running Python."""
+    beside = Path(sys.executable).parent / "clang-format"
+    return shutil.which("clang-format") or (str(beside) if beside.exists() else None)
+
+
+def formatted(checkout: Checkout, path: str, text: str, ranges: Ranges) -> str | None:
+    """`text` with the lines in `ranges` as clang-format lays them out; None if that cannot be told.
+
+    It cannot without clang-format, and without a style in the checkout.
+    """
+    tool = find_clang_format()
+    if tool is None or not (checkout.root / STYLE).is_file():
+        return None
+    if not ranges:
+        return text
+    lines = [f"--lines={first}:{last}" for first, last in ranges]
+    # The section of the style is chosen by the file's suffix: .mm is Objective-C, 120 columns.
+    command = [tool, "--style=file", f"--assume-filename={checkout.root / path}", *lines]
+    done = subprocess.run(
+        command, input=text.encode("utf-8", "surrogateescape"), capture_output=True, check=False, cwd=checkout.root
+    )
+    if done.returncode != 0:
+        return None
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def format_edits(checkout: Checkout) -> bool:
+    """Formats what the edits added to Metal and Objective-C++ files; False if there is no clang-format to do it."""
+    done = True
+    for path in checkout.changed:
+        if not path.endswith((".metal", ".mm")):
+            continue
+        text = checkout.text(path)
+        neat = formatted(checkout, path, text, added(checkout.original(path), text))
+        if neat is None:
+            done = False
+        else:
+            checkout.write(path, neat)
+    return done
+
+
+def same_text(a: str, b: str) -> bool:
+    """True if two pieces of code differ in layout only."""
+    return _squeezed(a) == _squeezed(b)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.replace("//", " ").split())

@@ -1,0 +1,143 @@
+"""Dispatch stubs: their exact types, from the checkout's own headers, and which of them a functor's name means."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pymetal.errors import PyMetalError, nearest
+from pymetal.upstream import cpp
+from pymetal.upstream.checkout import NATIVE, Checkout
+from pymetal.upstream.stub_table import STUBS
+
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);")
+_DECLARE = re.compile(r"\bDECLARE_DISPATCH\s*\(")
+_POINTER = re.compile(r"^void\s*\(\s*\*\s*\)\s*\((.*)\)$", re.DOTALL)
+_ITERATORS = ("TensorIteratorBase&", "TensorIterator&")
+
+# Functors whose stub does not carry their name. The others: NAME_stub, special_NAME_stub.
+_NAMED = {
+    "make_complex": "complex_stub",
+    "bitwise_left_shift": "lshift_stub",
+    "bitwise_right_shift": "rshift_stub",
+    "lerp": "lerp_kernel_tensor_weight",
+    "lerp_alpha": "lerp_kernel_scalar_weight",
+    "where": "where_kernel",
+    "pow": "pow_tensor_tensor_stub",
+    "pow_scalar": "pow_tensor_scalar_stub",
+    "hardshrink_backward": "shrink_backward_stub",
+    "softshrink_backward": "shrink_backward_stub",
+    "add_alpha": "add_stub",
+    "sub_alpha": "sub_stub",
+}
+
+
+@dataclass(frozen=True)
+class Stub:
+    """A dispatch stub with the type of the functions that it takes."""
+
+    name: str
+    header: str  # as in an #include
+    parameters: tuple[str, ...]  # their types, spaces normalised; the iterator first
+
+    @property
+    def iterator(self) -> str:
+        """`TensorIteratorBase&` or `TensorIterator&`."""
+        return self.parameters[0]
+
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        """The types after the iterator."""
+        return self.parameters[1:]
+
+    @property
+    def elementwise(self) -> bool:
+        """True if the stub takes an iterator first, as elementwise operators do."""
+        return bool(self.parameters) and self.parameters[0] in _ITERATORS
+
+
+def declared(text: str, header: str) -> dict[str, Stub]:
+    """The stubs that a header declares."""
+    plain = cpp.masked(text)
+    aliases = {m[1]: m[2] for m in _ALIAS.finditer(plain)}
+    found = {}
+    for match in _DECLARE.finditer(plain):
+        close = cpp.closing(plain, match.end() - 1)
+        arguments = cpp.split_arguments(plain[match.end() : close])
+        if len(arguments) < 2:
+            continue
+        # The type may hold commas, which split_arguments keeps together inside brackets.
+        type_, name = ", ".join(arguments[:-1]), arguments[-1]
+        pointer = _POINTER.match(" ".join(aliases.get(type_, type_).split()))
+        if pointer is not None:
+            found[name] = Stub(name, header, tuple(_type(p) for p in cpp.split_arguments(pointer[1])))
+    return found
+
+
+def find_stub(checkout: Checkout, name: str) -> Stub:
+    """The stub `name`: as the checkout declares it, or, where the checkout has not its header, as upstream does.
+
+    Raises:
+        PyMetalError: there is no such stub, or it takes no iterator.
+    """
+    known = all_stubs(checkout)
+    stub = known.get(name)
+    if stub is None:
+        near = nearest(name, known)
+        raise PyMetalError(
+            f"no header in {NATIVE} declares the dispatch stub {name}" + (f"; did you mean {near}?" if near else ""),
+            hint="Pass --stub NAME, with the name in a DECLARE_DISPATCH.",
+        )
+    if not stub.elementwise:
+        raise PyMetalError(f"{name} takes ({', '.join(stub.parameters)}), not an iterator: it is no elementwise stub")
+    return stub
+
+
+def all_stubs(checkout: Checkout) -> dict[str, Stub]:
+    """Every stub: the checkout's declarations over the table of known ones."""
+    found = dict(STUB_TABLE)
+    folder = checkout.root / NATIVE
+    for place in sorted(folder.glob("*.h")):
+        path = f"{NATIVE}/{place.name}"
+        text = checkout.text(path)
+        if "DECLARE_DISPATCH" in text:
+            here = declared(text, f"ATen/native/{place.name}")
+            # cpublas has a copy_stub of its own, in a namespace of its own.
+            found.update({n: stub for n, stub in here.items() if stub.elementwise or n not in found})
+    return found
+
+
+def stub_of_functor(functor: str, known: dict[str, Stub]) -> str:
+    """The stub that a functor of this name is for.
+
+    Raises:
+        PyMetalError: no stub goes by a name like it.
+    """
+    base = functor.removesuffix("_forward")
+    short = base.removeprefix("special_")
+    tried = [_NAMED.get(functor, f"{functor}_stub"), f"{base}_stub", f"special_{base}_stub", f"{short}_stub", functor]
+    for name in tried:
+        if name in known and known[name].elementwise:
+            return name
+    near = nearest(f"{functor}_stub", known)
+    raise PyMetalError(
+        f"no dispatch stub belongs to a functor called {functor}; looked for {', '.join(dict.fromkeys(tried))}",
+        hint="Pass --stub NAME" + (f"; near it is {near}." if near else "."),
+    )
+
+
+def _type(text: str) -> str:
+    """A parameter's type without its name: `at::`, `c10::` and spaces before `&` go."""
+    text = re.sub(r"\b(?:at|c10)::", "", " ".join(text.split()))
+    match = re.match(r"^(const )?([\w:]+(?:<[^>]*>)?)\s*(&?)\s*\w*$", text)
+    if match is None:
+        return text
+    const = match[1] if match[1] and match[3] else ""  # const of a value is no part of the type
+    return f"{const or ''}{match[2]}{match[3]}"
+
+
+STUB_TABLE: dict[str, Stub] = {
+    name: Stub(name, f"ATen/native/{header}", parameters)
+    for (header, parameters), names in STUBS.items()
+    for name in names.split()
+}
