@@ -36,7 +36,7 @@ class Helper:
             checked, failures = check_helper(self._bodies)
         except RecursionError:
             raise too_deep(self._bodies[-1]) from None
-        self.ir = ir.Checked(identifier(checked.name), checked.doc, checked.overloads, helper=True)
+        self.ir = ir.CheckedFunction(identifier(checked.name), checked.doc, checked.overloads, helper=True)
         self.__pymetal_definition__ = Definition(self._bodies[0].signature, self.ir, failures)
         self.name = self.ir.name
 

@@ -128,7 +128,7 @@ def _kernel(op: ir.Op) -> Caller:
     value = ir.Call(op, tuple(ir.Name(n, type_) for n in names), type_)
     function = ir.Function(tuple(ir.Param(n, type_) for n in names), (), type_, (ir.Return(value),))
     name = "alike_" + op.name.rpartition(".")[2]
-    checked = ir.Checked(name, "", (ir.Overload((dtypes.float32,), function),))
+    checked = ir.CheckedFunction(name, "", (ir.Overload((dtypes.float32,), function),))
     return Caller(name, names, {}, checked, functor_text(checked), widens=False, to_float=False)
 
 

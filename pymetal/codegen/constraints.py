@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pymetal.dtypes import INTEGRAL, Kind
-from pymetal.ir import Checked, Overload, Var
+from pymetal.ir import CheckedFunction, Overload, Var
 
 
 def _kinds(overload: Overload) -> frozenset[Kind]:
     return frozenset(d.kind for d in overload.domain)
 
 
-def is_template(checked: Checked, overload: Overload) -> bool:
+def is_template(checked: CheckedFunction, overload: Overload) -> bool:
     """False for an overload of one dtype that others of its kind have another overload for, and for bool alone.
 
     C++ prefers a function that is no template, so such an overload needs no condition, nor do the others because of it.
@@ -25,7 +25,7 @@ def is_template(checked: Checked, overload: Overload) -> bool:
     return not any(dtype.kind in _kinds(other) for other in checked.overloads if other is not overload)
 
 
-def template_head(checked: Checked, overload: Overload) -> list[str]:
+def template_head(checked: CheckedFunction, overload: Overload) -> list[str]:
     """The `template <...>` line of an overload."""
     templates = [o for o in checked.overloads if is_template(checked, o)]
     condition = _condition(overload, templates)

@@ -227,7 +227,7 @@ class Printer:
         return Fragment(text, PREFIX if text.startswith("-") else PRIMARY)
 
 
-def params_argument(callee: ir.Checked, element: DType | None) -> str:
+def params_argument(callee: ir.CheckedFunction, element: DType | None) -> str:
     """What a functor's parameter struct is instantiated with at `element`: the type of its symbolic scalars."""
     assert element is not None
     overload = callee.overload(element)

@@ -18,7 +18,7 @@ from pymetal.codegen.statements import INDENT, Line, block
 from pymetal.codegen.tables import table_text, tables
 from pymetal.dtypes import DType
 from pymetal.errors import CallError
-from pymetal.ir import Call, Checked, For, Let, Member, Op, Overload
+from pymetal.ir import Call, CheckedFunction, For, Let, Member, Op, Overload
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class FunctorText:
         return "\n".join(self.pieces.values())
 
 
-def functor_text(checked: Checked) -> FunctorText:
+def functor_text(checked: CheckedFunction) -> FunctorText:
     """The functor's struct, with its docstring as a comment, and what it needs before it."""
     pieces: dict[str, str] = {}
     spans: list[Origin] = []
@@ -70,19 +70,19 @@ def _finished(lines: list[Line], spans: list[Origin]) -> str:
     return text
 
 
-def _comment(checked: Checked) -> list[Line]:
+def _comment(checked: CheckedFunction) -> list[Line]:
     # A backslash at the end would make the next line a part of the comment.
     return [Line(f"// {line}".rstrip(" \\")) for line in to_ascii(checked.doc).splitlines()]
 
 
-def members(checked: Checked) -> dict[str, str]:
+def members(checked: CheckedFunction) -> dict[str, str]:
     """The static functions that rows of the operator table bring, by name."""
     bodies = [overload.function.body for overload in checked.overloads]
     used: dict[Op, None] = {e.op: None for body in bodies for e in ir.expressions(body) if isinstance(e, Call)}
     return {op.text.function: op.text.definition for op in used if isinstance(op.text, Member)}
 
 
-def _struct(checked: Checked) -> list[Line]:
+def _struct(checked: CheckedFunction) -> list[Line]:
     parts = [[Line(line) for line in text.splitlines()] for text in members(checked).values()]
     parts += [_function(checked, overload, "operator()") for overload in checked.overloads]
     lines = [*_comment(checked), Line(f"struct {checked.name}_functor {{")]
@@ -92,7 +92,7 @@ def _struct(checked: Checked) -> list[Line]:
     return [*lines, Line("};")]
 
 
-def _helper(checked: Checked) -> list[Line]:
+def _helper(checked: CheckedFunction) -> list[Line]:
     """A helper function. It has no struct: functions that its operators bring stand before it under its name."""
     lines: list[Line] = []
     for name, text in members(checked).items():
@@ -104,7 +104,7 @@ def _helper(checked: Checked) -> list[Line]:
     return lines
 
 
-def _function(checked: Checked, overload: Overload, name: str) -> list[Line]:
+def _function(checked: CheckedFunction, overload: Overload, name: str) -> list[Line]:
     """One overload: its head, its body, its end."""
     function = overload.function
     template = is_template(checked, overload)
@@ -133,7 +133,7 @@ def _function(checked: Checked, overload: Overload, name: str) -> list[Line]:
 # --- several scalars -------------------------------------------------------------------------------------------------
 
 
-def scalar_type(checked: Checked, element: DType) -> str | None:
+def scalar_type(checked: CheckedFunction, element: DType) -> str | None:
     """The Metal type of the scalar argument at `element`: a dtype's name, or the name of a parameter struct."""
     overload = checked.overload(element)
     assert overload is not None
@@ -150,7 +150,7 @@ def _is_fixed(param: ir.Param) -> bool:
     return isinstance(param.type, ir.Concrete)
 
 
-def params_struct(checked: Checked) -> str:
+def params_struct(checked: CheckedFunction) -> str:
     """The struct in which several scalars travel, as upstream's `ELUParams` do; empty for one scalar or none."""
     scalars = checked.overloads[0].function.scalars
     if len(scalars) < 2:

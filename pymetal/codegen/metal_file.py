@@ -11,7 +11,7 @@ from pymetal.codegen.functor_text import FunctorText
 from pymetal.codegen.layout import layout
 from pymetal.codegen.registrations import Helper, definition, lines, registrations
 from pymetal.errors import CallError
-from pymetal.ir import Checked, Op
+from pymetal.ir import CheckedFunction, Op
 from pymetal.ops import TABLE
 
 # Brings the launch kernels and REGISTER macros.
@@ -22,13 +22,13 @@ _INDEXING = "c10/metal/indexing.h"
 class Entry:
     """One functor of a file."""
 
-    checked: Checked
+    checked: CheckedFunction
     arity: Arity
     opmath: bool
     text: FunctorText
 
 
-def headers(checked: Checked) -> set[str]:
+def headers(checked: CheckedFunction) -> set[str]:
     """The c10 headers that the functor's text needs for itself."""
     return {"c10/metal/utils.h", *(op.header for op in ir.uses(checked) if op.header is not None)}
 
@@ -70,7 +70,7 @@ def _pieces(entries: Sequence[Entry]) -> dict[str, str]:
     return pieces
 
 
-def needs(checked: Checked) -> list[tuple[str, tuple[int, int]]]:
+def needs(checked: CheckedFunction) -> list[tuple[str, tuple[int, int]]]:
     """What a functor's text calls that not every supported torch release has, with the first that has it."""
     used = sorted(ir.uses(checked), key=lambda op: op.name)
     return [(_written(op), op.since) for op in used if op.since > (2, 8)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pymetal import dtypes, ir
 from pymetal.arity import BINARY, Arity, Macro
 from pymetal.dtypes import DType
-from pymetal.ir import Checked
+from pymetal.ir import CheckedFunction
 
 _FLOATS = ("float", "half", "bfloat")
 _INTEGERS = ("long", "int", "short", "uchar", "char")
@@ -61,7 +61,9 @@ HELPERS: tuple[Helper, ...] = (
 )  # fmt: skip
 
 
-def registrations(checked: Checked, arity: Arity, scalar_types: dict[DType, str], opmath: bool) -> list[Registration]:
+def registrations(
+    checked: CheckedFunction, arity: Arity, scalar_types: dict[DType, str], opmath: bool
+) -> list[Registration]:
     """The macro calls of a functor, dtype by dtype, in the order of its overloads' dtypes."""
     found = []
     for element in checked.domain:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pymetal import ir
 from pymetal.codegen.literals import literal
 from pymetal.codegen.names import identifier
-from pymetal.ir import Checked, Element, Table
+from pymetal.ir import CheckedFunction, Element, Table
 
 
 def table_name(owner: str, table: Table) -> str:
@@ -13,7 +13,7 @@ def table_name(owner: str, table: Table) -> str:
     return identifier(f"{owner}_{table.name}")
 
 
-def tables(checked: Checked) -> dict[str, Table]:
+def tables(checked: CheckedFunction) -> dict[str, Table]:
     """The tables that a function's own bodies index, by name."""
     bodies = [overload.function.body for overload in checked.overloads]
     found = (e.table for body in bodies for e in ir.expressions(body) if isinstance(e, Element))

@@ -43,7 +43,7 @@ class StageHandler(logging.Handler):
         match record.msg:
             case Planned() as planned:
                 text = explain(planned)
-            case ir.Checked() as checked:
+            case ir.CheckedFunction() as checked:
                 text = show(checked)
             case message:
                 text = str(message)

@@ -95,7 +95,7 @@ class _Note:
     span: Span | None
 
 
-def annotate(checked: ir.Checked, element: DType, compute: DType) -> tuple[ir.Checked, list[Site]]:
+def annotate(checked: ir.CheckedFunction, element: DType, compute: DType) -> tuple[ir.CheckedFunction, list[Site]]:
     """A functor for one dtype with notes, and what each note is of.
 
     Args:
@@ -111,12 +111,12 @@ class _Notes:
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
-        self.done: dict[tuple[ir.Checked, DType], ir.Checked] = {}
+        self.done: dict[tuple[ir.CheckedFunction, DType], ir.CheckedFunction] = {}
         self.place: Span | None = None
         self.element = dtypes.float32
         self.params: tuple[ir.Expr, ...] = ()  # those of the function that can be NaN
 
-    def checked(self, checked: ir.Checked, element: DType, compute: DType) -> ir.Checked:
+    def checked(self, checked: ir.CheckedFunction, element: DType, compute: DType) -> ir.CheckedFunction:
         """A function for one dtype, with notes."""
         key = (checked, element)
         if key not in self.done:
@@ -135,7 +135,7 @@ class _Notes:
             self.element, self.place, self.params = outer
             name = checked.name if not checked.helper else f"{checked.name}_{element.metal}"
             overloads = (ir.Overload((element,), new),)
-            self.done[key] = ir.Checked(name, checked.doc, overloads, checked.helper)
+            self.done[key] = ir.CheckedFunction(name, checked.doc, overloads, checked.helper)
         return self.done[key]
 
     def block(self, body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:

@@ -101,7 +101,7 @@ def _element(caller: Caller, tensors: tuple[torch.Tensor, ...]) -> DType:
     return element
 
 
-def _source(caller: Caller, noted: ir.Checked, element: DType, sites: int) -> tuple[str, list[DType]]:
+def _source(caller: Caller, noted: ir.CheckedFunction, element: DType, sites: int) -> tuple[str, list[DType]]:
     compute = caller.compute(element)
     overload = noted.overload(element)
     assert overload is not None

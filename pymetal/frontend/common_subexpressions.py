@@ -22,7 +22,7 @@ from pymetal.ir import (
     Bits,
     Call,
     Cast,
-    Checked,
+    CheckedFunction,
     Const,
     Expr,
     Field,
@@ -170,7 +170,7 @@ def _divides(call: Call) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _is_harmless(callee: Checked) -> bool:
+def _is_harmless(callee: CheckedFunction) -> bool:
     """True for a function without loops and without division, in it and in what it calls."""
     bodies = [o.function.body for c in (callee, *ir.callees(callee)) for o in c.overloads]
     loops = (s for body in bodies for s in ir.statements(body) if isinstance(s, For | While))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pymetal.dtypes import DType
 from pymetal.errors import PyMetalError
 from pymetal.frontend.annotations import Signature
-from pymetal.ir import Checked
+from pymetal.ir import CheckedFunction
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Definition:
     """
 
     signature: Signature
-    checked: Checked
+    checked: CheckedFunction
     failures: dict[DType, PyMetalError] = field(default_factory=dict)
 
 

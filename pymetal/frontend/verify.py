@@ -1,4 +1,4 @@
-"""Bodies become a `Checked` function: lowered for each group of dtypes, merged where the groups agree, verified."""
+"""Bodies become a `CheckedFunction`: lowered for each group of dtypes, merged where the groups agree, verified."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pymetal.frontend.lower import lower
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing, body_type, result_type
-from pymetal.ir import Bits, Call, Cast, Checked, Const, Element, Function, Invoke, Name, Overload, Select
+from pymetal.ir import Bits, Call, Cast, CheckedFunction, Const, Element, Function, Invoke, Name, Overload, Select
 from pymetal.promotion import Promotion
 
 # What a type variable stands for when `dtypes=` is not given. Complex types are asked for by name: `Complex`, or
@@ -59,7 +59,7 @@ class Body:
 
 def check_functor(
     bodies: Sequence[Body], promotion: Promotion, wanted: tuple[DType, ...] | None, widen: bool
-) -> Checked:
+) -> CheckedFunction:
     """A functor, typed and verified at every dtype.
 
     Args:
@@ -88,10 +88,10 @@ def check_functor(
         for dtype in group:
             verify(body.source, function, dtype)
         _merge(overloads, group, function)
-    return Checked(first.source.node.name, docstring(first.source), tuple(overloads))
+    return CheckedFunction(first.source.node.name, docstring(first.source), tuple(overloads))
 
 
-def check_helper(bodies: Sequence[Body]) -> tuple[Checked, dict[DType, PyMetalError]]:
+def check_helper(bodies: Sequence[Body]) -> tuple[CheckedFunction, dict[DType, PyMetalError]]:
     """A helper function, for all dtypes at which it type-checks, and why it does not at the others.
 
     Raises:
@@ -110,7 +110,7 @@ def check_helper(bodies: Sequence[Body]) -> tuple[Checked, dict[DType, PyMetalEr
     if not overloads:
         raise next(iter(failures.values()))
     name = bodies[0].source.node.name
-    return Checked(name, docstring(bodies[0].source), tuple(overloads), helper=True), failures
+    return CheckedFunction(name, docstring(bodies[0].source), tuple(overloads), helper=True), failures
 
 
 def _helper(body: Body, group: tuple[DType, ...], failures: dict[DType, PyMetalError]) -> Function | None:

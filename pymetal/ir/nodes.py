@@ -102,7 +102,7 @@ class Element:
 class Invoke:
     """A call of a user's helper function, or of another functor."""
 
-    callee: Checked
+    callee: CheckedFunction
     args: tuple[Expr, ...]  # of a functor: tensors, then scalars
     bound: Type  # what the callee's element type is here
     type: Type
@@ -222,7 +222,7 @@ class Overload:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedFunction:
     """A functor, or a helper function, that type-checks at every dtype it serves. Walkers take nothing else."""
 
     name: str

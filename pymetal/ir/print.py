@@ -10,7 +10,7 @@ from pymetal.ir.nodes import (
     Break,
     Call,
     Cast,
-    Checked,
+    CheckedFunction,
     Const,
     Continue,
     Element,
@@ -27,7 +27,7 @@ from pymetal.ir.nodes import (
 )
 
 
-def show(checked: Checked) -> str:
+def show(checked: CheckedFunction) -> str:
     """All overloads, each under the dtypes that it serves."""
     lines = []
     for overload in checked.overloads:

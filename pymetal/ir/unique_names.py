@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from pymetal.ir.nodes import Checked, Const, Element, Overload
+from pymetal.ir.nodes import CheckedFunction, Const, Element, Overload
 from pymetal.ir.walk import callees, expressions
 
 
-def distinct(checked: Checked, spelled: Callable[[str], str]) -> Checked:
+def distinct(checked: CheckedFunction, spelled: Callable[[str], str]) -> CheckedFunction:
     """`checked`, with `_1`, `_2` after the names of callees that are not the first, or the only, one of theirs.
 
     Two functions of one name and equal bodies are one function.
@@ -25,8 +25,8 @@ def distinct(checked: Checked, spelled: Callable[[str], str]) -> Checked:
     called = callees(checked)
     if len({key(c.helper, c.name) for c in (checked, *called)}) == 1 + len(called):
         return checked
-    taken: dict[tuple[bool, str], Checked] = {key(checked.helper, checked.name): checked}
-    chosen: dict[Checked, Checked] = {}
+    taken: dict[tuple[bool, str], CheckedFunction] = {key(checked.helper, checked.name): checked}
+    chosen: dict[CheckedFunction, CheckedFunction] = {}
     for callee in called:
         overloads = _calling(callee.overloads, chosen)
         name, number = callee.name, 0
@@ -35,7 +35,7 @@ def distinct(checked: Checked, spelled: Callable[[str], str]) -> Checked:
             name = f"{callee.name}_{number}"
         if other is None:
             same = name == callee.name and overloads is callee.overloads
-            other = callee if same else Checked(name, callee.doc, overloads, callee.helper)
+            other = callee if same else CheckedFunction(name, callee.doc, overloads, callee.helper)
             taken[key(callee.helper, name)] = other
         chosen[callee] = other
     overloads = _calling(checked.overloads, chosen)
@@ -58,17 +58,17 @@ def _numbers(overloads: tuple[Overload, ...]) -> list[str]:
     return found
 
 
-def _calling(node: Any, chosen: dict[Checked, Checked]) -> Any:
+def _calling(node: Any, chosen: dict[CheckedFunction, CheckedFunction]) -> Any:
     """A node, or a tuple of nodes, with its callees replaced; the same object if none is."""
     if isinstance(node, tuple):
         parts = tuple(_calling(part, chosen) for part in node)
         return node if all(a is b for a, b in zip(parts, node, strict=True)) else parts
-    if not dataclasses.is_dataclass(node) or isinstance(node, Checked | type):
+    if not dataclasses.is_dataclass(node) or isinstance(node, CheckedFunction | type):
         return node
     changed: dict[str, Any] = {}
     for field in dataclasses.fields(node):
         before = getattr(node, field.name)
-        after = chosen.get(before, before) if isinstance(before, Checked) else _calling(before, chosen)
+        after = chosen.get(before, before) if isinstance(before, CheckedFunction) else _calling(before, chosen)
         if after is not before:
             changed[field.name] = after
     return dataclasses.replace(node, **changed) if changed else node

@@ -12,7 +12,7 @@ from pymetal.ir.nodes import (
     Break,
     Call,
     Cast,
-    Checked,
+    CheckedFunction,
     Const,
     Continue,
     Element,
@@ -109,11 +109,11 @@ def depth(expr: Expr) -> int:
     return deepest
 
 
-def callees(checked: Checked) -> tuple[Checked, ...]:
+def callees(checked: CheckedFunction) -> tuple[CheckedFunction, ...]:
     """The functions that `checked` calls, and those that they call, each before its callers."""
-    found: dict[Checked, None] = {}
+    found: dict[CheckedFunction, None] = {}
 
-    def visit(current: Checked) -> None:
+    def visit(current: CheckedFunction) -> None:
         for overload in current.overloads:
             for expr in expressions(overload.function.body):
                 if isinstance(expr, Invoke) and expr.callee not in found:
@@ -124,7 +124,7 @@ def callees(checked: Checked) -> tuple[Checked, ...]:
     return tuple(found)
 
 
-def uses(checked: Checked) -> frozenset[Op]:
+def uses(checked: CheckedFunction) -> frozenset[Op]:
     """The rows of the operator table that `checked` and its callees use."""
     everything = (checked, *callees(checked))
     bodies = [overload.function.body for c in everything for overload in c.overloads]

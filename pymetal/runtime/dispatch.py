@@ -18,7 +18,7 @@ from pymetal.codegen.functor_text import FunctorText
 from pymetal.codegen.launch_kernels import PER_THREAD, Form, LaunchKey, Role, bound_as
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import CallError, nearest
-from pymetal.ir import Checked
+from pymetal.ir import CheckedFunction
 from pymetal.runtime.device import Device, Kernel, device_of, find_device
 from pymetal.runtime.jit import Programs
 from pymetal.runtime.overlap import check_memory, check_output, resize_output
@@ -72,7 +72,7 @@ class Caller:
     name: str
     tensors: tuple[str, ...]  # the names of the tensor parameters
     scalars: dict[str, Number | None]  # the scalar parameters and their defaults
-    checked: Checked
+    checked: CheckedFunction
     text: FunctorText
     widens: bool  # half and bfloat are widened before the functor is called
     to_float: bool  # integers are converted to float before anything else

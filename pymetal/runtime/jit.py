@@ -14,20 +14,20 @@ from pymetal.codegen.launch_kernels import KERNEL, LaunchKey, launch_kernel
 from pymetal.codegen.line_map import locate
 from pymetal.codegen.metal_file import headers, needs
 from pymetal.errors import DeviceError, MetalSyntaxError
-from pymetal.ir import Checked
+from pymetal.ir import CheckedFunction
 from pymetal.runtime.device import Device, Kernel
 
 _log = logging.getLogger(__name__)
 
 
-def jit_source(checked: Checked, text: FunctorText, key: LaunchKey) -> str:
+def jit_source(checked: CheckedFunction, text: FunctorText, key: LaunchKey) -> str:
     """The Metal text that is compiled for a call: the functor's own, to the letter, and a launch kernel."""
     includes = "".join(f"#include <{h}>\n" for h in sorted(headers(checked)))
     kernel = launch_kernel(checked.name, key)
     return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n\n{text.source}\n{kernel}"
 
 
-def check_release(functor: str, checked: Checked) -> None:
+def check_release(functor: str, checked: CheckedFunction) -> None:
     """Refuses a functor that calls what the installed torch's headers do not have.
 
     Raises:
@@ -47,7 +47,7 @@ def check_release(functor: str, checked: Checked) -> None:
 class Programs:
     """The kernels of one functor, each compiled at its first use."""
 
-    checked: Checked
+    checked: CheckedFunction
     text: FunctorText
     _ready: dict[tuple[str, LaunchKey], Kernel] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -73,7 +73,7 @@ class Operation:
             raise too_deep(bodies[-1]) from None
         for body in bodies:
             check_scalars(body, body.domain(self._wanted))
-        named = ir.Checked(functor_name(checked.name), checked.doc, checked.overloads)
+        named = ir.CheckedFunction(functor_name(checked.name), checked.doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
         self.ir = ir.distinct(named, helper_name)
         self.__pymetal_definition__ = Definition(signature, self.ir)

@@ -20,7 +20,7 @@ from pymetal.ir import (
     Break,
     Call,
     Cast,
-    Checked,
+    CheckedFunction,
     Const,
     Continue,
     Element,
@@ -152,7 +152,7 @@ class _Tangents:
                 derived = differentiate(overload.function, parameters[index].name, overload.domain)
                 derivatives.append(replace(overload, function=derived))
             name = f"{call.callee.name}_d{index}"
-            callee = Checked(name, "", tuple(derivatives), helper=call.callee.helper)
+            callee = CheckedFunction(name, "", tuple(derivatives), helper=call.callee.helper)
             partial = Term(Invoke(callee, call.args, call.bound, call.type, call.span))
             total = total + partial * tangent
         return total
