@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from pymetal import atomic
 from pymetal.functor import Functor
 from pymetal.runtime.operation import metal_text
 
@@ -27,23 +27,13 @@ def emit(functors: Iterable[Functor] | Functor, path: str | os.PathLike[str]) ->
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Writes `text` to `path` by way of a temporary file in the same folder; keeps the mode of a file that is there."""
+    """Puts a file with `text` at `path`; keeps the mode of a file that is there, and one with this text as it is."""
     try:
         if path.read_text(encoding="utf-8") == text:
             return
         mode = path.stat().st_mode & 0o7777
     except (OSError, UnicodeDecodeError):
-        mode = None
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, mode if mode is not None else 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        mode = 0o666 & ~umask
+    atomic.replace(path, text.encode(), mode)

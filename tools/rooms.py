@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "pymetal"
 
 # From what everything uses to what uses everything: a module imports from its own row and from rows above it.
 ROOMS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "atomic"),
     ("dtypes",),
     ("arity", "promotion"),
     ("ir",),

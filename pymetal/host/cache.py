@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pymetal import atomic
+
 DEFAULT_LIMIT = 1 << 30
 SUM = ".sum"
 TEMPORARY = "tmp-"
@@ -129,8 +131,8 @@ class Cache:
     def put(self, key: str, suffix: str, data: bytes) -> Path:
         """Store the bytes; the entry's file."""
         path, sums = self._paths(key, suffix)
-        self._write(sums, hashlib.sha256(data).hexdigest().encode("ascii"))
-        self._write(path, data)
+        atomic.replace(sums, hashlib.sha256(data).hexdigest().encode("ascii"), 0o600, TEMPORARY)
+        atomic.replace(path, data, 0o700 if suffix in ("so", "dylib") else 0o600, TEMPORARY)
         self.trim()
         return path
 
@@ -156,20 +158,6 @@ class Cache:
             yield Path(folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-    def _write(self, path: Path, data: bytes) -> None:
-        handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=self.root)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o700 if path.suffix in (".so", ".dylib") else 0o600)
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
 
     def _entries(self) -> list[tuple[float, int, Path]]:
         """Last use, size and path of each file."""

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pymetal import atomic
 from pymetal.errors import PyMetalError
 from pymetal.upstream import safety
 
@@ -146,14 +147,9 @@ def _missing_folders(root: Path, files: Mapping[str, object]) -> list[str]:
 
 
 def _create(place: Path, content: bytes, mode: int) -> None:
-    """Writes a new file to the disk, not only to its cache."""
+    """Writes a new file, in the place of one that an interrupted run left."""
     _discard(place)
-    handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fchmod(handle, mode)
-        os.fsync(handle)
+    atomic.write_new(place, content, mode)
 
 
 def _move(place: Path) -> None:

@@ -105,7 +105,7 @@ for line in sys.stdin:
     if child == 0:
         wanted = patch(Path(root)) if action == "apply" else None
         left = [int(steps)]
-        for name in ("replace", "unlink", "fsync", "mkdir", "fchmod", "open", "rmdir"):
+        for name in ("replace", "unlink", "fsync", "mkdir", "chmod", "open", "rmdir"):
             guard(name, left)
         wanted.apply(force=True) if wanted else transaction.recover(Path(root))
         os._exit(0)
