@@ -6,68 +6,67 @@ c10 are written in full.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pymetal import ir
 from pymetal.codegen.constraints import is_template, template_head
 from pymetal.codegen.expressions import Printer, params_argument
-from pymetal.codegen.layout import layout
-from pymetal.codegen.line_map import Origin, squeezed
+from pymetal.codegen.format import format_metal
 from pymetal.codegen.names import helper_name, rename, to_ascii
 from pymetal.codegen.statements import INDENT, Line, block
 from pymetal.codegen.tables import table_text, tables
 from pymetal.dtypes import DType
-from pymetal.errors import CallError
+from pymetal.errors import CallError, Span
 from pymetal.ir import Call, CheckedFunction, For, Let, Member, Op, Overload
 
 
 @dataclass(frozen=True)
 class FunctorText:
-    """The text of a functor.
+    """The text of a functor, each statement on a line of its own.
 
     Attributes:
         pieces: by name, in the order in which Metal needs them: tables, helper functions, functors that are called, the
             parameter struct, and last the functor's own struct.
-        spans: where each statement of the text comes from.
+        spans: for each line of `source`, the place in the user's file that it comes from.
         scalar_types: what the alpha macros call the scalar argument at each dtype; empty if there is none.
     """
 
     pieces: dict[str, str]
     scalar_types: dict[DType, str]
-    spans: tuple[Origin, ...] = ()
+    spans: tuple[Span | None, ...] = ()
 
     @property
     def source(self) -> str:
         """All pieces."""
         return "\n".join(self.pieces.values())
 
+    def formatted(self) -> FunctorText:
+        """The same text as it is sent: with line breaks as clang-format has them."""
+        return replace(self, pieces={name: format_metal(text) for name, text in self.pieces.items()}, spans=())
+
 
 def functor_text(checked: CheckedFunction) -> FunctorText:
     """The functor's struct, with its docstring as a comment, and what it needs before it."""
-    pieces: dict[str, str] = {}
-    spans: list[Origin] = []
+    pieces: dict[str, list[Line]] = {}
     for callee in (*ir.callees(checked), checked):
         for name, table in tables(callee).items():
-            if pieces.setdefault(name, table_text(name, table)) != table_text(name, table):
+            lines = [Line(table_text(name, table))]
+            if pieces.setdefault(name, lines) != lines:
                 raise CallError(
                     f"two arrays of {checked.name} are called {name}", hint="Rename a tuple or its function."
                 )
         if callee.helper:
-            pieces[helper_name(callee.name)] = _finished(_helper(callee), spans)
+            pieces[helper_name(callee.name)] = _helper(callee)
         else:
             params = params_struct(callee)
             pieces.update({f"{callee.name}_params": params} if params else {})
-            pieces[f"{callee.name}_functor"] = _finished(_struct(callee), spans)
-    pieces = {name: layout(text) for name, text in pieces.items()}
+            pieces[f"{callee.name}_functor"] = _struct(callee)
     scalars = {d: scalar_type(checked, d) for d in checked.domain}
-    return FunctorText(pieces, {d: t for d, t in scalars.items() if t is not None}, tuple(spans))
-
-
-def _finished(lines: list[Line], spans: list[Origin]) -> str:
-    """The text of `lines`; notes in `spans` where those that have a place come from."""
-    text = "".join(f"{line.text}\n" for line in lines)
-    spans += [Origin(squeezed(line.text), line.span) for line in lines if line.span is not None]
-    return text
+    return FunctorText(
+        {name: "".join(f"{line.text}\n" for line in lines) for name, lines in pieces.items()},
+        {d: t for d, t in scalars.items() if t is not None},
+        tuple(line.span for lines in pieces.values() for line in (*lines, Line(""))),
+    )
 
 
 def _comment(checked: CheckedFunction) -> list[Line]:
@@ -150,18 +149,19 @@ def _is_fixed(param: ir.Param) -> bool:
     return isinstance(param.type, ir.Concrete)
 
 
-def params_struct(checked: CheckedFunction) -> str:
+def params_struct(checked: CheckedFunction) -> list[Line]:
     """The struct in which several scalars travel, as upstream's `ELUParams` do; empty for one scalar or none."""
     scalars = checked.overloads[0].function.scalars
     if len(scalars) < 2:
-        return ""
+        return []
     names = rename(p.name for p in scalars)
     # A scalar that is symbolic in some overload is symbolic in the struct; under int_to_float it is float for integers.
     symbolic = {p.name for o in checked.overloads for p in o.function.scalars if not _is_fixed(p)}
-    lines = []
+    members = []
     for param in scalars:
         resolved = ir.resolved(param.type, checked.overloads[0].domain[0])
-        lines.append(f"{INDENT}{'T' if param.name in symbolic else resolved.metal} {names[param.name]};\n")
+        members.append(f"{INDENT}{'T' if param.name in symbolic else resolved.metal} {names[param.name]};")
     arguments = dict.fromkeys(params_argument(checked, d) for d in checked.domain)
-    aliases = "".join(f"using {checked.name}_params_{a} = {checked.name}_params<{a}>;\n" for a in arguments)
-    return f"template <typename T>\nstruct {checked.name}_params {{\n{''.join(lines)}}};\n\n{aliases}"
+    aliases = [f"using {checked.name}_params_{a} = {checked.name}_params<{a}>;" for a in arguments]
+    head = ["template <typename T>", f"struct {checked.name}_params {{"]
+    return [Line(text) for text in (*head, *members, "};", "", *aliases)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pymetal import ir
 from pymetal.arity import Arity
+from pymetal.codegen.format import format_metal
 from pymetal.codegen.functor_text import FunctorText
-from pymetal.codegen.layout import layout
 from pymetal.codegen.registrations import Helper, definition, lines, registrations
 from pymetal.errors import CallError
 from pymetal.ir import CheckedFunction, Op
@@ -26,6 +26,10 @@ class Entry:
     arity: Arity
     opmath: bool
     text: FunctorText
+
+    def formatted(self) -> Entry:
+        """The same functor with its text formatted, as it is placed in a file that has other text."""
+        return replace(self, text=self.text.formatted())
 
 
 def headers(checked: CheckedFunction) -> set[str]:
@@ -53,7 +57,7 @@ def metal_file(entries: Sequence[Entry]) -> str:
         *(definition(h) for h in helpers),
         *("".join(f"{line}\n" for line in block) for block, _ in blocks),
     ]
-    return layout("\n".join(parts))
+    return format_metal("\n".join(parts))
 
 
 def _pieces(entries: Sequence[Entry]) -> dict[str, str]:

@@ -24,4 +24,4 @@ def table_text(name: str, table: Table) -> str:
     """The definition of an array."""
     element = "float" if table.type == ir.WEAK_FLOAT else "int" if table.type == ir.WEAK_INT else "long"
     values = ", ".join(literal(float(v) if element == "float" else v) for v in table.values)
-    return f"constant {element} {name}[] = {{{values}}};\n"
+    return f"constant {element} {name}[] = {{{values}}};"

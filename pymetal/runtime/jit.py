@@ -11,9 +11,8 @@ import torch
 
 from pymetal.codegen.functor_text import FunctorText
 from pymetal.codegen.launch_kernels import KERNEL, LaunchKey, launch_kernel
-from pymetal.codegen.line_map import locate
 from pymetal.codegen.metal_file import headers, needs
-from pymetal.errors import DeviceError, MetalSyntaxError
+from pymetal.errors import DeviceError, MetalSyntaxError, Span
 from pymetal.ir import CheckedFunction
 from pymetal.runtime.device import Device, Kernel
 
@@ -21,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def jit_source(checked: CheckedFunction, text: FunctorText, key: LaunchKey) -> str:
-    """The Metal text that is compiled for a call: the functor's own, to the letter, and a launch kernel."""
+    """The Metal text that is compiled for a call: the functor's own, which is not formatted, and a launch kernel."""
     includes = "".join(f"#include <{h}>\n" for h in sorted(headers(checked)))
     kernel = launch_kernel(checked.name, key)
     return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n\n{text.source}\n{kernel}"
@@ -71,12 +70,17 @@ class Programs:
         except MetalSyntaxError as error:
             # Both compilers begin with the place: `program_source:12:5: error: ...`
             place = re.search(r":(\d+):(?:\d+:)? (?:fatal )?error:", str(error))
-            span = locate(source, int(place[1]), self.text.spans) if place else None
+            span = self._span(source, int(place[1])) if place else None
             raise MetalSyntaxError(
                 f"{self.checked.name}: the Metal text of this does not compile on {device.name}: {error.message}",
                 span,
                 hint="That is a fault of pymetal: please report it with the text of jit_source().",
             ) from error
+
+    def _span(self, source: str, line: int) -> Span | None:
+        """The place in Python that a line of a kernel's text comes from; lines count from 1."""
+        at = line - 1 - source[: source.index(self.text.source)].count("\n")
+        return self.text.spans[at] if 0 <= at < len(self.text.spans) else None
 
     def source(self, key: LaunchKey) -> str:
         """The Metal text of the kernel for `key`."""

@@ -11,6 +11,7 @@ import torch
 
 from pymetal import dtypes, ir
 from pymetal.arity import Arity
+from pymetal.codegen.format import format_metal
 from pymetal.codegen.functor_text import FunctorText, functor_text
 from pymetal.codegen.metal_file import Entry, metal_file
 from pymetal.codegen.names import functor_name, helper_name
@@ -90,7 +91,7 @@ class Operation:
 
     @functools.cached_property
     def text(self) -> FunctorText:
-        """The functor's Metal text, in pieces.
+        """The functor's Metal text, in pieces, not formatted.
 
         Raises:
             FunctorTypeError: no body serves one of the dtypes of `dtypes=`. All overloads have been added by now.
@@ -110,12 +111,12 @@ class Operation:
 
     @property
     def functor_source(self) -> str:
-        """The Metal text of `struct NAME_functor`."""
-        return self.text.source
+        """The Metal text of `struct NAME_functor`, formatted."""
+        return format_metal(self.text.source)
 
     @property
     def metal_source(self) -> str:
-        """A whole `.metal` file: includes, functor, registrations."""
+        """A whole `.metal` file, formatted: includes, functor, registrations."""
         return metal_file([self.entry])
 
     # --- meaning ---

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import shutil
 import subprocess
-import sys
-from pathlib import Path
 
+from pymetal.codegen.format import find_clang_format
 from pymetal.upstream.checkout import Checkout
 
 STYLE = ".clang-format"
@@ -24,12 +22,6 @@ def added(old: str | None, new: str) -> Ranges:
     return [(j1 + 1, j2) for tag, _, _, j1, j2 in matcher.get_opcodes() if tag in ("insert", "replace")]
 
 
-def find_clang_format() -> str | None:
-    """clang-format on the path or beside the running Python."""
-    beside = Path(sys.executable).parent / "clang-format"
-    return shutil.which("clang-format") or (str(beside) if beside.exists() else None)
-
-
 def formatted(checkout: Checkout, path: str, text: str, ranges: Ranges) -> str | None:
     """`text` with the lines in `ranges` as clang-format lays them out; None if that cannot be told.
 
@@ -42,7 +34,7 @@ def formatted(checkout: Checkout, path: str, text: str, ranges: Ranges) -> str |
         return text
     lines = [f"--lines={first}:{last}" for first, last in ranges]
     # The section of the style is chosen by the file's suffix: .mm is Objective-C, 120 columns.
-    command = [tool, "--style=file", f"--assume-filename={checkout.root / path}", *lines]
+    command = [tool.path, "--style=file", f"--assume-filename={checkout.root / path}", *lines]
     done = subprocess.run(
         command, input=text.encode("utf-8", "surrogateescape"), capture_output=True, check=False, cwd=checkout.root
     )
@@ -64,12 +56,3 @@ def format_edits(checkout: Checkout) -> bool:
         else:
             checkout.write(path, neat)
     return done
-
-
-def same_text(a: str, b: str) -> bool:
-    """True if two pieces of code differ in layout only."""
-    return _squeezed(a) == _squeezed(b)
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.replace("//", " ").split())

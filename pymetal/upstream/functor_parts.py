@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from pymetal.codegen.format import same_text
 from pymetal.codegen.metal_file import Entry
 from pymetal.errors import PyMetalError
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import line_of
-from pymetal.upstream.formatting import same_text
 from pymetal.upstream.local_macros import registers
 
 DEFINED = re.compile(r"DEFINE_\w*FUNCTOR")

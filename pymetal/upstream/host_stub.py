@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pymetal.codegen.format import same_text
 from pymetal.codegen.metal_file import Entry
 from pymetal.errors import PyMetalError
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import OPERATIONS, Checkout, line_of, with_endings_of
-from pymetal.upstream.formatting import same_text
 from pymetal.upstream.host_function import extra_headers, function_name, function_text, plain_call
 from pymetal.upstream.registered_kernels import Registered
 from pymetal.upstream.stubs import Stub

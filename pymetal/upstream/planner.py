@@ -51,7 +51,7 @@ def place(
     for entry, target in chosen:
         function_text(checkout, entry, target)  # refuses scalars that do not fit before anything else is looked at
         path = kernel_file(checkout, entry, target, file)
-        placement.notes += kernel.place_functor(checkout, entry, path, replace=replace)
+        placement.notes += kernel.place_functor(checkout, entry.formatted(), path, replace=replace)
         host = f"{OPERATIONS}/{Path(path).stem}.mm"
         host_stub.place_stub(checkout, entry, target, host, replace=replace)
         placement.functors.append(entry.checked.name)

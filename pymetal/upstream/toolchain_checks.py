@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from pymetal.codegen.format import find_clang_format
 from pymetal.errors import MetalSyntaxError, PyMetalError, ToolchainError
 from pymetal.upstream.checkout import Checkout
-from pymetal.upstream.formatting import STYLE, added, find_clang_format, formatted
+from pymetal.upstream.formatting import STYLE, added, formatted
 
 Problem = tuple[str, int, str]
 

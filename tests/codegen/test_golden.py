@@ -11,6 +11,7 @@ import functors
 import pytest
 import toolbox
 import torch
+from clang_format import assert_formatted_text
 
 import pymetal
 from examples.addcmul import addcmul
@@ -47,7 +48,7 @@ def newest_macros(text: str) -> str:
 
 @pytest.mark.parametrize("name", FUNCTORS)
 def test_text(name: str) -> None:
-    assert FUNCTORS[name].metal_source == golden(name)
+    assert_formatted_text(FUNCTORS[name].metal_source, golden(name))
 
 
 def test_no_file_is_left_over() -> None:

@@ -1,14 +1,15 @@
-"""clang-format with PyTorch's style, as the judge of `pymetal.codegen.layout`."""
+"""clang-format with the whole of PyTorch's style, to compare emitted text with."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
-import sys
-from functools import cache
-from pathlib import Path
+
+from pymetal.codegen.format import find_clang_format
+
+# The major release of PyTorch's linter, with which the files that tests compare with were formatted.
+RELEASE = 19
 
 # pytorch/.clang-format, as far as it concerns Metal; the options it leaves out are those of LLVM's style.
 STYLE: dict[str, object] = {
@@ -74,37 +75,35 @@ STYLE: dict[str, object] = {
 }
 
 
-@cache
-def _executable() -> str | None:
-    beside = Path(sys.executable).parent / "clang-format"
-    return str(beside) if beside.exists() else shutil.which("clang-format")
-
-
-def available() -> bool:
-    """Whether there is a clang-format to ask."""
-    return _executable() is not None
-
-
-@cache
 def release() -> int:
-    """Which release of clang-format there is."""
-    command = _executable()
-    assert command is not None
-    text = subprocess.run([command, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
-    found = re.search(r"version (\d+)", text)
-    assert found is not None
-    return int(found[1])
+    """The major release of the installed clang-format."""
+    tool = find_clang_format()
+    assert tool is not None
+    return tool.release[0]
 
 
 def clang_format(text: str) -> str:
-    """`text` as clang-format lays it out."""
-    command = _executable()
-    assert command is not None
+    """`text` as clang-format formats it with PyTorch's style."""
+    tool = find_clang_format()
+    assert tool is not None
     return subprocess.run(
-        [command, "--assume-filename=kernel.metal", f"--style={json.dumps(STYLE)}"],
+        [tool.path, "--assume-filename=kernel.metal", f"--style={json.dumps(STYLE)}"],
         input=text,
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     ).stdout
+
+
+def assert_formatted_text(actual: str, expected: str) -> None:
+    """Compares emitted text with a file that clang-format 19 formatted: by bytes under 19, by tokens under others."""
+    if release() == RELEASE:
+        assert actual == expected
+    else:
+        assert tokens(actual) == tokens(expected)
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of Metal text, without comments and the backslashes that continue a line."""
+    return re.findall(r"\w+|[^\w\s]", re.sub(r"^\s*//.*|\\\n", "", text, flags=re.MULTILINE))

@@ -13,10 +13,10 @@ import trees
 
 import pymetal
 from pymetal import T
+from pymetal.codegen.format import same_text
 from pymetal.errors import PyMetalError
 from pymetal.upstream import transaction
 from pymetal.upstream.checkout import KERNELS, OPERATIONS, YAML
-from pymetal.upstream.formatting import same_text
 from pymetal.upstream.placement import Placement
 from pymetal.upstream.planner import migrate, place
 
