@@ -81,7 +81,9 @@ def functor_of(folder: Path, op: Op, dtype: torch.dtype) -> Functor | None:
 
 def takes(op: Op, dtype: torch.dtype) -> bool:
     """Whether the table says that the row computes with operands of `dtype`."""
-    kind = dtypes.from_torch(dtype).kind
+    element = dtypes.from_torch(dtype)
+    assert element is not None
+    kind = element.kind
     if op.rule in (Rule.DIVIDE, Rule.MATHS, Rule.PREDICATE) and kind in dtypes.INTEGRAL and op.on_integer is None:
         kind = Kind.FLOATING
     instead = {Kind.BOOL: op.on_bool, Kind.COMPLEX: op.on_complex, Kind.SIGNED: op.on_integer}
@@ -284,6 +286,7 @@ def test_every_row_of_floats_has_a_derivative_or_a_truth_value() -> None:
 def test_python_column_is_the_torch_column(name: str) -> None:
     """Constants fold to what the row computes."""
     op = ROWS[name]
+    assert op.python is not None
     samples: list[Any] = [0.25, 0.75, 1.0, -0.5, 2.0, 3.0]
     dtype = torch.double
     if not op.kinds & {Kind.FLOATING}:

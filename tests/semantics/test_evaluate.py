@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import functors
@@ -15,6 +16,7 @@ from examples.atan2 import atan2
 from examples.gelu_tanh import gelu_tanh
 from examples.logaddexp import logaddexp
 from examples.smooth_l1 import smooth_l1
+from pymetal.functor import Functor
 
 Tensor = torch.Tensor
 
@@ -66,7 +68,7 @@ DOUBLES = [
 
 
 @pytest.mark.parametrize(("functor", "operator", "scalars"), DOUBLES, ids=lambda v: getattr(v, "name", ""))
-def test_double_precision(functor: object, operator: object, scalars: dict[str, float]) -> None:
+def test_double_precision(functor: Functor, operator: Callable[..., torch.Tensor], scalars: dict[str, float]) -> None:
     """Every float of the body is a double: casts, constants, scalars and operators."""
     generator = torch.Generator().manual_seed(0)
     inputs = [torch.randn(1000, dtype=torch.float64, generator=generator) for _ in range(functor.arity.inputs)]
@@ -120,4 +122,5 @@ def test_an_undecorated_body_is_a_third_witness() -> None:
     """Straight-line bodies are Python that runs on tensors."""
     x, y = torch.randn(2, 100)
     for functor, inputs in ((atan2, (x, y)), (functors.log_normal, (x,)), (functors.reserved, (x, y))):
-        torch.testing.assert_close(functor.__wrapped__(*inputs), functor.reference(*inputs), rtol=1e-6, atol=1e-6)
+        body: Callable[..., torch.Tensor] = functor.__wrapped__  # type: ignore[attr-defined]  # of functools.wraps
+        torch.testing.assert_close(body(*inputs), functor.reference(*inputs), rtol=1e-6, atol=1e-6)
