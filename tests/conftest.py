@@ -19,9 +19,34 @@ hypothesis.settings.load_profile("pymetal")
 TESTS = Path(__file__).parent
 KINDS = ("unit", "host", "upstream", "gallery")
 
-# Which kind of test a folder or a file holds; a file's row wins over its folder's, and a test's own mark over both.
+# What kind of tests a folder or a file holds. A file's row wins over its folder's, and a mark in the file over both.
 KIND_OF = {
-    "": "unit",
+    "accuracy": "unit",
+    "check": "host",
+    "check/test_lint.py": "unit",
+    "cli": "unit",
+    "cli/test_doctor.py": "host",
+    "codegen": "unit",
+    "debug": "host",
+    "frontend": "unit",
+    "frontend/test_frontend.py": "host",
+    "frontend/test_operators.py": "host",
+    "frontend/test_random.py": "host",
+    "frontend/test_reserved_names.py": "host",
+    "gallery": "gallery",
+    "host": "host",
+    "ops": "unit",
+    "runtime": "host",
+    "runtime/test_plan.py": "unit",
+    "runtime/test_promotion.py": "unit",
+    "runtime/test_source_lines.py": "unit",
+    "semantics": "unit",
+    "test_differential.py": "host",
+    "test_examples.py": "host",
+    "test_imports.py": "unit",
+    "test_project.py": "unit",
+    "test_typing.py": "unit",
+    "upstream": "upstream",
 }
 
 _folder = pytest.StashKey[str]()
@@ -30,7 +55,10 @@ _folder = pytest.StashKey[str]()
 def kind_of(path: Path) -> str:
     """The kind of the tests in a file, by the nearest row of the table."""
     inside = path.relative_to(TESTS)
-    return next(KIND_OF[name] for at in (inside, *inside.parents) if (name := at.as_posix().strip(".")) in KIND_OF)
+    for at in (inside, *inside.parents):
+        if found := KIND_OF.get(at.as_posix()):
+            return found
+    raise pytest.UsageError(f"tests/{inside.as_posix()} has no row in KIND_OF of tests/conftest.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

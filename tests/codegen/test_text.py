@@ -180,6 +180,7 @@ def test_expressions(tmp_path: Path) -> None:
     assert dict(zip(EXPRESSIONS, printed, strict=True)) == EXPRESSIONS
 
 
+@pytest.mark.host
 def test_halves_meet_through_float(tmp_path: Path) -> None:
     """Metal converts neither half to bfloat nor back."""
     module = toolbox.load(
@@ -221,6 +222,7 @@ def test_doubles_round_once(value: float) -> None:
     assert text.endswith("INFINITY") if np.isinf(expected) else np.float32(text[:-1]) == expected
 
 
+@pytest.mark.host
 def test_literals_compile_to_their_values() -> None:
     """Through the compiler: floats to the bit, and integers, whose lowest has no literal of its own."""
     floats = [x for x in toolbox.edges(torch.float32).tolist() if not math.isnan(x)]

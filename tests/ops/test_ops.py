@@ -107,6 +107,7 @@ CHUNK = 6
 CHUNKS = [list(ROWS)[i : i + CHUNK] for i in range(0, len(ROWS), CHUNK)]
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("rows", CHUNKS, ids=lambda rows: rows[0])
 def test_values(rows: list[str], tmp_path: Path) -> None:
     problems = []
@@ -146,6 +147,7 @@ def test_row_is_reached(name: str, tmp_path: Path) -> None:
     assert any(ROWS[name] in ir.uses(f.ir) for f in functors if f is not None), "no dtype reaches the row"
 
 
+@pytest.mark.host
 def test_complex_abs_of_special_values(tmp_path: Path) -> None:
     decorator = "@pymetal.unary(promotion='complex_to_float', dtypes='complex')\n"
     text = f"{decorator}def f(z: T) -> pymetal.RealOf[T]:\n    return abs(z)\n"
@@ -185,6 +187,7 @@ EXHAUSTIVE: dict[str, tuple[Callable[[int, int], int], Callable[[int], bool]]] =
 }
 
 
+@pytest.mark.host
 def test_int8_is_python_s_integers_wrapped(tmp_path: Path) -> None:
     text = "@pymetal.binary(dtypes=torch.int8)\ndef f{}(a: T, b: T) -> T:\n    return {}\n"
     module = toolbox.load(tmp_path, "".join(text.format(i, e) for i, e in enumerate(EXHAUSTIVE)))
@@ -205,6 +208,7 @@ def test_int8_is_python_s_integers_wrapped(tmp_path: Path) -> None:
 FLOATS = {"a // b": operator.floordiv, "a % b": operator.mod}
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("expression", FLOATS)
 def test_float_division_is_python_s(expression: str, tmp_path: Path) -> None:
     """Of half operands, for which Python's doubles are exact enough to say what the float32 arithmetic should give."""

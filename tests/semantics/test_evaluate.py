@@ -40,6 +40,7 @@ def test_the_untaken_branch_does_not_leak(tmp_path: Path) -> None:
         assert functor.reference(x).tolist() == [-0.5, 0, 0]
 
 
+@pytest.mark.host
 def test_nested_returns_in_every_order(tmp_path: Path) -> None:
     functor = toolbox.load(
         tmp_path,
@@ -92,6 +93,7 @@ def test_result_is_new() -> None:
     assert x[0, 0] == 0
 
 
+@pytest.mark.host
 def test_a_constant_fills_the_shape(tmp_path: Path) -> None:
     functor = toolbox.load(tmp_path, "@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    return T(2)\n").f
     for shape in ((), (0,), (2, 3)):
@@ -99,6 +101,7 @@ def test_a_constant_fills_the_shape(tmp_path: Path) -> None:
         toolbox.assert_equal(functor(torch.ones(shape)), torch.full(shape, 2.0))
 
 
+@pytest.mark.host
 def test_arguments_are_left_alone() -> None:
     x, y = torch.randn(2, 100)
     before = x.clone(), y.clone()
