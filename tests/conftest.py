@@ -1,11 +1,13 @@
-"""What all tests share: one cache folder for compiled kernels."""
+"""What all tests share: their markers, and one cache folder for compiled kernels."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
+from typing import NoReturn
 
 import hypothesis
 import pytest
@@ -14,7 +16,76 @@ import pytest
 hypothesis.settings.register_profile("pymetal", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("pymetal")
 
+TESTS = Path(__file__).parent
+KINDS = ("unit", "host", "upstream", "gallery")
+
+# What kind of tests a folder or a file holds. A file's row wins over its folder's, and a mark in the file over both.
+KIND_OF = {
+    "accuracy": "unit",
+    "check": "host",
+    "check/test_lint.py": "unit",
+    "cli": "unit",
+    "cli/test_doctor.py": "host",
+    "codegen": "unit",
+    "debug": "host",
+    "frontend": "unit",
+    "frontend/test_frontend.py": "host",
+    "frontend/test_operators.py": "host",
+    "frontend/test_random.py": "host",
+    "frontend/test_reserved_names.py": "host",
+    "gallery": "gallery",
+    "host": "host",
+    "ops": "unit",
+    "runtime": "host",
+    "runtime/test_plan.py": "unit",
+    "runtime/test_promotion.py": "unit",
+    "runtime/test_source_lines.py": "unit",
+    "semantics": "unit",
+    "test_differential.py": "host",
+    "test_examples.py": "host",
+    "test_imports.py": "unit",
+    "test_project.py": "unit",
+    "test_typing.py": "unit",
+    "upstream": "upstream",
+}
+
 _folder = pytest.StashKey[str]()
+
+
+def kind_of(path: Path) -> str:
+    """The kind of the tests in a file, by the nearest row of the table."""
+    inside = path.relative_to(TESTS)
+    for at in (inside, *inside.parents):
+        if found := KIND_OF.get(at.as_posix()):
+            return found
+    raise pytest.UsageError(f"tests/{inside.as_posix()} has no row in KIND_OF of tests/conftest.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives every test that has none the mark of its file or folder."""
+    for item in items:
+        own = {mark.name for mark in item.iter_markers()} & set(KINDS)
+        if len(own) > 1:
+            raise pytest.UsageError(f"{item.nodeid} is marked {' and '.join(sorted(own))}: one is right")
+        if not own:
+            item.add_marker(kind_of(item.path))
+
+
+def _no_compiler(*_: object) -> NoReturn:
+    pytest.fail("this test needs the C++ compiler: mark it `host`")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Takes the compiler away from a test marked `unit` and from its fixtures, and from the processes it starts."""
+    if item.get_closest_marker("unit") is None:
+        return (yield)
+    from pymetal.host import toolchain
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(toolchain, "_find", _no_compiler)
+        patch.setenv("PYMETAL_CXX", "no-compiler-in-unit-tests")
+        return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -25,9 +25,9 @@ def check(name: str, output: str) -> None:
     assert f"struct {name}_functor" in output
     assert "kernel void " in output
     assert "1,000,000 elements" in output
-    ours, theirs = map(
-        float, re.search(r"largest error ([\d.e+-]+), of torch's float32 operator ([\d.e+-]+)", output).groups()
-    )
+    errors = re.search(r"largest error ([\d.e+-]+), of torch's float32 operator ([\d.e+-]+)", output)
+    assert errors is not None
+    ours, theirs = map(float, errors.groups())
     assert ours <= 4 * theirs + 1e-7
 
 

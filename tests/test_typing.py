@@ -62,7 +62,9 @@ def test_the_element_type_stays_symbolic() -> None:
     assert floats.join(VAR, ir.FLOAT) == ir.FLOAT
     assert floats.join(VAR, ir.OpMath(VAR)) == ir.OpMath(VAR)
     assert floats.join(VAR, concrete(dtypes.int32)) == VAR
-    assert floats.same(floats.compute(VAR), ir.FLOAT)
+    computed = floats.compute(VAR)
+    assert computed is not None
+    assert floats.same(computed, ir.FLOAT)
     integers = Typing(dtypes.WORDS["integral"])
     assert integers.join(VAR, ir.WEAK_INT) == VAR
     assert integers.join(VAR, ir.WEAK_FLOAT) == ir.FLOAT
@@ -75,7 +77,9 @@ def test_no_answer_is_none() -> None:
     floats = Typing(dtypes.WORDS["floating"])
     assert floats.join(VAR, concrete(dtypes.float16)) is None
     two = Typing((dtypes.float32, dtypes.bfloat16))
-    assert two.same(two.join(VAR, concrete(dtypes.float16)), ir.FLOAT)
+    joined = two.join(VAR, concrete(dtypes.float16))
+    assert joined is not None
+    assert two.same(joined, ir.FLOAT)
 
 
 def test_join_is_symmetric_and_idempotent() -> None:
@@ -87,21 +91,23 @@ def test_join_is_symmetric_and_idempotent() -> None:
             assert (ab is None) == (ba is None)
             if ab is not None and ba is not None:
                 assert ab == ba or typing.same(ab, ba)
-                assert typing.join(ab, a) is not None
-                assert typing.at(typing.join(ab, a)) == typing.at(ab)
+                again = typing.join(ab, a)
+                assert again is not None
+                assert typing.at(again) == typing.at(ab)
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
 def test_resolve(dtype: DType) -> None:
     assert ir.resolve(VAR, dtype) == dtype
-    assert ir.resolve(ir.RealOf(VAR), dtype).torch == torch.empty(1, dtype=dtype.torch).real.dtype
+    assert ir.resolved(ir.RealOf(VAR), dtype).torch == torch.empty(1, dtype=dtype.torch).real.dtype
     made = ir.resolve(ir.ComplexOf(VAR), dtype)
     if dtype.kind is Kind.FLOATING:
+        assert made is not None
         assert made.torch.is_complex
         assert made.bits == max(2 * dtype.bits, 64 if dtype is dtypes.bfloat16 else 0)
     elif dtype.kind is not Kind.COMPLEX:
         assert made is None
-    wide = ir.resolve(ir.OpMath(VAR), dtype)
+    wide = ir.resolved(ir.OpMath(VAR), dtype)
     assert wide.bits >= dtype.bits
     assert wide.kind in (dtype.kind, Kind.SIGNED)
 
@@ -109,7 +115,8 @@ def test_resolve(dtype: DType) -> None:
 @pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if d.kind in (Kind.SIGNED, Kind.UNSIGNED)], ids=str)
 def test_fits(dtype: DType) -> None:
     info = torch.iinfo(dtype.torch)
-    for value in (info.min, info.max, 0, 1, 1.0):
+    fitting: list[complex] = [info.min, info.max, 0, 1, 1.0]
+    for value in fitting:
         assert fits(value, dtype)
     for value in (info.min - 1, info.max + 1, 0.5, float("nan"), float("inf"), 1j):
         assert not fits(value, dtype)

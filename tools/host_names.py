@@ -49,9 +49,8 @@ def main() -> int:
         for span in types_of.values():
             if span[1] == releases[-1]:
                 span[1] = None
-    body = {"releases": releases, "kernels": {n: dict(sorted(found[n].items())) for n in sorted(found)}}
     TARGET.parent.mkdir(exist_ok=True)
-    lines = [f'"{n}": {json.dumps(t, separators=(",", ":"))}' for n, t in body["kernels"].items()]
+    lines = [f'"{n}": {json.dumps(dict(sorted(t.items())), separators=(",", ":"))}' for n, t in sorted(found.items())]
     TARGET.write_text(
         f'{{"releases": {json.dumps(releases)},\n"kernels": {{\n' + ",\n".join(lines) + "\n}}\n", encoding="ascii"
     )

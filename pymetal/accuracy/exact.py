@@ -24,7 +24,7 @@ def on_reals(function: Callable[..., Any], *operands: Tensor, digits: int = 60) 
         operands: tensors of one shape, floats or integers, read exactly.
         digits: decimal digits of the working precision.
     """
-    import mpmath  # type: ignore[import-untyped]
+    import mpmath
 
     def at(*values: float) -> float:
         try:

@@ -166,7 +166,7 @@ def _named(against: str, functor: str) -> Operator:
         return Operator(against, found)
     first, *parts = against.split(".")
     if first == "mpmath":
-        import mpmath  # type: ignore[import-untyped]
+        import mpmath
 
         root: Any = mpmath
     elif first == "aten":

@@ -37,6 +37,7 @@ CASES = {
 }
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("slug", CASES)
 def test_rule(slug: str) -> None:
     functor, text, dtypes = CASES[slug]
@@ -95,6 +96,7 @@ def test_roundings_are_counted_on_the_longest_path() -> None:
     assert "Write opmath=True" not in widened.hint
 
 
+@pytest.mark.host
 def test_a_dropped_nan_needs_an_operator_that_keeps_it() -> None:
     """The one rule that runs the functor: torch.relu keeps NaN, and so has a functor of that name to."""
     kept = check(near.relu, Options(parts=("accuracy",), dtypes=("float16",)))
@@ -107,10 +109,12 @@ def test_a_dropped_nan_needs_an_operator_that_keeps_it() -> None:
     assert "math.isnan" in only.hint
 
 
+@pytest.mark.host
 def test_logaddexp_is_c10s() -> None:
     assert set(found(logaddexp)) == {"reimplementation"}
 
 
+@pytest.mark.host
 def test_a_c10_function_is_proposed_only_where_it_is_no_worse() -> None:
     """exp(x) - 1 loses all digits near zero, which is said; the hypotenuse of infinity and NaN is c10's fault."""
     message = found(written.grown)["reimplementation"].message
@@ -120,6 +124,7 @@ def test_a_c10_function_is_proposed_only_where_it_is_no_worse() -> None:
     assert "reimplementation" not in found(written.hypotenuse)
 
 
+@pytest.mark.host
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 def test_a_c10_function_with_larger_errors_is_not_proposed() -> None:
     """c10's digamma is 7e5 ulp off where the gallery's is 1e2; c10's sinc is no worse than the gallery's."""

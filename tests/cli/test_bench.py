@@ -15,6 +15,7 @@ from pymetal.cli.bench import find_operator, inputs
 FILE = str(Path(__file__).parents[2] / "examples" / "atan2.py")
 
 
+@pytest.mark.host
 def test_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", FILE, "--dtype", "float16", "--seconds", "0.001", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

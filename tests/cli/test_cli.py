@@ -151,6 +151,7 @@ class TestEmit:
         assert sys.path == before
 
 
+@pytest.mark.host
 class TestDoctor:
     def test_text(self, capsys: pytest.CaptureFixture[str]) -> None:
         code, out, err = run(capsys, "doctor")

@@ -55,6 +55,7 @@ def test_no_file_is_left_over() -> None:
     assert {path.stem for path in GOLDEN.glob("*.metal")} == set(FUNCTORS)
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("name", FUNCTORS)
 def test_registered_form_compiles(name: str) -> None:
     """Over the installed `c10/metal/indexing.h`, every registration: its macros assert the functor's result types."""
@@ -68,6 +69,7 @@ def test_registered_form_compiles(name: str) -> None:
         assert any(n.startswith(f"{name}_dense") and element.metal in n.split("_") for n in names), element
 
 
+@pytest.mark.host
 def test_all_in_one_file() -> None:
     """Beside each other, and under the other set of `using namespace` lines that upstream's files have."""
     text = newest_macros("".join(golden(name) for name in FUNCTORS))
@@ -76,6 +78,7 @@ def test_all_in_one_file() -> None:
     assert "atan2_dense_float_long" in dir(library)
 
 
+@pytest.mark.host
 def test_emitted_together() -> None:
     """One file with all functors is the same text, its helper macros defined once."""
     text = metal_text(FUNCTORS.values())
@@ -141,6 +144,7 @@ REGISTER_FLOAT_BINARY_OP(fmax);
 """
 
 
+@pytest.mark.host
 def test_inside_an_upstream_file() -> None:
     """Functors and registrations stand beside upstream's, whose own helper macros are then used."""
     text = UPSTREAM + "".join(golden(n) for n, f in FUNCTORS.items() if f.arity is BINARY)
@@ -148,6 +152,7 @@ def test_inside_an_upstream_file() -> None:
     assert {"copysign_dense_float_int", "atan2_dense_float_int", "reserved_dense_bfloat_bfloat"} <= set(names)
 
 
+@pytest.mark.host
 def test_registered_kernels_compute_what_the_functor_computes() -> None:
     """Kernels of `indexing.h`, found by their upstream names, against the JIT's kernels."""
     chosen = [atan2, logaddexp, *(functors.__dict__[n] for n in ("less", "narrow", "kinds", "log_normal", "clamp"))]
@@ -171,6 +176,7 @@ def test_registered_kernels_compute_what_the_functor_computes() -> None:
             toolbox.assert_equal(out, expected, inputs)
 
 
+@pytest.mark.host
 def test_registered_scalars_arrive() -> None:
     """Binary alpha kernels take the scalar at buffer 3, in the type that the registration names."""
     x, y = torch.randn(2, 100)

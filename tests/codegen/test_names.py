@@ -60,19 +60,23 @@ def compiles(folder: Path, names: list[str]) -> None:
         assert module.g(x).tolist() == [len(names) + 1] * 2
 
 
+@pytest.mark.host
 def test_awkward_names_compile(tmp_path: Path) -> None:
     assert not any(keyword.iskeyword(name) for name in AWKWARD)
     compiles(tmp_path, AWKWARD)
 
 
+@pytest.mark.host
 def test_newer_keywords_compile(tmp_path: Path) -> None:
     compiles(tmp_path, KEYWORDS_OF_C20)
 
 
+@pytest.mark.host
 def test_names_of_the_implementation_compile(tmp_path: Path) -> None:
     compiles(tmp_path, RESERVED_FOR_C)
 
 
+@pytest.mark.host
 def test_names_differ_by_more_than_the_underscore(tmp_path: Path) -> None:
     """`half` is spelled `half_`, which must not meet a variable that already has that name."""
     module = toolbox.load(
@@ -91,6 +95,7 @@ FUNCTOR_NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("name", FUNCTOR_NAMES)
 def test_functor_of_a_name_that_metal_could_misread(name: str, tmp_path: Path) -> None:
     """It is renamed: in the struct, the registrations and the kernels' names. Python's name stays."""
@@ -105,6 +110,7 @@ def test_functor_of_a_name_that_metal_could_misread(name: str, tmp_path: Path) -
     assert functor(torch.ones(3), torch.ones(3)).tolist() == [2, 2, 2]
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("part", range(3))
 def test_functor_of_any_reserved_name(part: int, tmp_path: Path) -> None:
     """Each compiles with its registrations, in one file, and is called by another functor."""
@@ -118,6 +124,7 @@ def test_functor_of_any_reserved_name(part: int, tmp_path: Path) -> None:
     assert [functor(torch.ones(1)).item() for functor in functors[:4]] == [3, 9, 3, 9]
 
 
+@pytest.mark.host
 def test_functor_of_a_name_with_accents(tmp_path: Path) -> None:
     text = "@pymetal.unary(dtypes='floating')\ndef größe(x: T) -> T:\n    return x + 2\n"
     functor = toolbox.load(tmp_path, text).größe

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -180,7 +181,7 @@ def test_every_nan_that_comes_out_came_in_or_was_born(name: str) -> None:
 
     functor = load()[name]
     operands = grids.combinations([grids.edges(torch.float32)] * functor.arity.inputs)
-    scalars = {p.name: 0.5 for p in functor.ir.overloads[0].function.scalars}
+    scalars: dict[str, Any] = {p.name: 0.5 for p in functor.ir.overloads[0].function.scalars}
     born = torch.zeros(operands[0].shape, dtype=torch.bool)
     for event in functor.trace(*operands, **scalars):
         born |= event.where if event.what == "NaN is born" else False

@@ -1819,6 +1819,7 @@ class TestTools:
 
     text = "@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    return x * 3.0625 + {}\n"
 
+    @pytest.mark.host
     def test_named_compiler_is_not_there(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         functor = toolbox.load(tmp_path, self.text.format(1), PRELUDE).f
         monkeypatch.setenv("PYMETAL_CXX", "/nowhere/clang++")
@@ -1832,6 +1833,7 @@ PYMETAL_CXX is '/nowhere/clang++', which is not an executable
 unset PYMETAL_CXX for the compilers that pymetal finds by itself; or install one with: pip install 'torch-pymetal[host]'""",
         )
 
+    @pytest.mark.host
     def test_no_compiler_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         functor = toolbox.load(tmp_path, self.text.format(2), PRELUDE).f
         monkeypatch.delenv("PYMETAL_CXX", raising=False)

@@ -31,6 +31,7 @@ tool = _tool()
 EXAMPLES = [(title, *block) for title, text in SECTIONS.items() for block in BLOCK.findall(text)]
 
 
+@pytest.mark.host
 @pytest.mark.parametrize(("title", "code", "output"), EXAMPLES, ids=[title for title, _, _ in EXAMPLES])
 def test_example(title: str, code: str, output: str, tmp_path: Path) -> None:
     printed = io.StringIO()

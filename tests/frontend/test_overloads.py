@@ -242,6 +242,7 @@ def operands(dtype: torch.dtype, functor: Functor) -> list[Tensor]:
     return inputs
 
 
+@pytest.mark.host
 @pytest.mark.parametrize(("functor", "theirs", "ulp"), VALUES, ids=lambda v: getattr(v, "name", ""))
 def test_values(functor: Functor, theirs: object, ulp: int) -> None:
     """Each overload computes what torch does, in every dtype that is registered."""
@@ -313,6 +314,7 @@ def test_a_missing_body_is_refused_with_the_place_of_the_call(tmp_path: Path) ->
     assert caught.value.span.text == "    return g(x)"
 
 
+@pytest.mark.host
 def test_the_narrowest_body_serves(tmp_path: Path) -> None:
     text = (
         "@pymetal.unary(dtypes=('floating', 'integral', 'bool'))\ndef f(x: T) -> T:\n    return x\n\n\n"
@@ -326,6 +328,7 @@ def test_the_narrowest_body_serves(tmp_path: Path) -> None:
         assert functor.reference(x).tolist() == [wanted]
 
 
+@pytest.mark.host
 def test_a_helper_serves_the_dtypes_at_which_what_it_calls_does(tmp_path: Path) -> None:
     """A group of dtypes that does not type-check as a whole may do so in part."""
     text = (
@@ -337,6 +340,7 @@ def test_a_helper_serves_the_dtypes_at_which_what_it_calls_does(tmp_path: Path) 
     assert functor(torch.tensor([1], dtype=torch.uint8)).tolist() == [2]
 
 
+@pytest.mark.host
 def test_a_number_beside_real_and_complex_elements(tmp_path: Path) -> None:
     """`T(3)` of a real type is `T(3, 0)` of a complex one: two texts, of helpers too."""
     text = (

@@ -91,6 +91,7 @@ def f(x: T) -> T:
 """
 
 
+@pytest.mark.host
 def test_names_that_are_spelled_alike(tmp_path: Path) -> None:
     """Metal's functions keep their names: a helper `exp` is `exp_` in the text."""
     functor = toolbox.load(tmp_path, SPELLED).f
@@ -141,6 +142,7 @@ WANTED = {
 }
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("name", WANTED)
 def test_each_call_reaches_its_own_function(name: str, module: ModuleType) -> None:
     functor = getattr(module, name)

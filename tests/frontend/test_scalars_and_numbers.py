@@ -34,6 +34,7 @@ def test_what_no_dtype_holds(dtypes: str | None, scalar: str, body: str, message
     assert ".py:" in str(caught.value)
 
 
+@pytest.mark.host
 def test_a_variable_of_python_integers_is_32_bits_wide(tmp_path: Path) -> None:
     text = "@pymetal.unary(dtypes=torch.int64)\ndef f(x: T) -> T:\n    k = {}\n    return x + k\n"
     with pytest.raises(PyMetalError, match=r"write pymetal.int64\(3000000000\)"):
@@ -41,11 +42,13 @@ def test_a_variable_of_python_integers_is_32_bits_wide(tmp_path: Path) -> None:
     assert toolbox.load(tmp_path, text.format("pymetal.int64(3000000000)")).f(torch.tensor([1])).item() == 3000000001
 
 
+@pytest.mark.host
 def test_a_default_that_some_dtype_holds(tmp_path: Path) -> None:
     functor = toolbox.load(tmp_path, "@pymetal.unary\ndef f(x: T, *, s: T = 0.5) -> T:\n    return x + s\n").f
     assert functor(torch.ones(1)).item() == 1.5
 
 
+@pytest.mark.host
 def test_dtypes_without_a_body(tmp_path: Path) -> None:
     text = "@pymetal.unary(dtypes=('floating', 'integral'))\ndef f(x: Floating) -> Floating:\n    return x / 2\n"
     functor = toolbox.load(tmp_path, text).f

@@ -87,6 +87,7 @@ def grid(dtype: torch.dtype) -> list[torch.Tensor]:
     return [values.repeat_interleave(10).to(dtype), values.repeat(10).to(dtype)]
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("dtype", [torch.int32, torch.float32])
 def test_values(programs: dict[str, Program], dtype: torch.dtype) -> None:
     bodies.check(programs, dtype, grid(dtype), before="")

@@ -94,11 +94,13 @@ def test_windows_line_ends(tmp_path: Path) -> None:
     assert caught.value.span.text == "    return x + nowhere"
 
 
+@pytest.mark.host
 def test_one_line_definition(tmp_path: Path) -> None:
     functor = toolbox.load(tmp_path, "@pymetal.unary\ndef f(x: T) -> T: return x\n").f
     assert functor(torch.ones(1)).item() == 1
 
 
+@pytest.mark.host
 def test_long_signatures(tmp_path: Path) -> None:
     functor = toolbox.load(
         tmp_path,
@@ -111,11 +113,13 @@ def test_long_signatures(tmp_path: Path) -> None:
     assert functor.functor_source.startswith("// Doc.\n//\n// More.\nstruct f_functor {")
 
 
+@pytest.mark.host
 def test_positional_only_parameters(tmp_path: Path) -> None:
     functor = toolbox.load(tmp_path, "@pymetal.binary\ndef f(a: T, /, b: T) -> T:\n    return a + b\n").f
     assert functor(torch.ones(1), torch.ones(1)).item() == 2
 
 
+@pytest.mark.host
 def test_decorated_again_and_renamed(tmp_path: Path) -> None:
     """Calling the decorator on a function that is already there, under another name."""
     module = toolbox.load(tmp_path, "def f(x: T) -> T:\n    return x + 1\n\ng = pymetal.unary(dtypes='floating')(f)\n")
@@ -123,6 +127,7 @@ def test_decorated_again_and_renamed(tmp_path: Path) -> None:
     assert module.g(torch.ones(1)).item() == 2
 
 
+@pytest.mark.host
 def test_the_right_one_of_several(tmp_path: Path) -> None:
     """Functions of one name, each with its own text."""
     module = toolbox.load(
@@ -134,6 +139,7 @@ def test_the_right_one_of_several(tmp_path: Path) -> None:
     assert (module.a(torch.zeros(1)).item(), module.b(torch.zeros(1)).item()) == (1, 2)
 
 
+@pytest.mark.host
 def test_quoted_annotations(tmp_path: Path) -> None:
     text = (
         "@pymetal.binary(dtypes='floating')\ndef f(a: 'T', b: 'pymetal.T', *, k: 'float' = 2.0) -> 'T':\n"

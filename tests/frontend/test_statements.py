@@ -109,6 +109,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, differential
     return bodies.load(tmp_path_factory.mktemp("statements"), BODIES)
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("dtype", [torch.int32, torch.float32])
 def test_statements(programs: dict[str, differential.Program], dtype: torch.dtype) -> None:
     bodies.check(programs, dtype)
@@ -186,6 +187,7 @@ def test_an_assertion_that_fails_names_the_dtypes(tmp_path: Path) -> None:
         toolbox.load(tmp_path, text)
 
 
+@pytest.mark.host
 def test_a_loop_of_a_wide_count_has_a_wide_counter() -> None:
     @pymetal.unary(dtypes=torch.int64)
     def f(x: T) -> T:

@@ -57,6 +57,7 @@ def test_a_table_in_the_text(tmp_path: Path) -> None:
     toolbox.assert_equal(functor.reference(x), ((1.0 * x - 2) * x + 0.5) * 2)
 
 
+@pytest.mark.host
 def test_a_table_of_wide_integers(tmp_path: Path) -> None:
     text = HEAD.replace("'floating'", "torch.int64") + "    for i in range(3):\n        x += WIDE[i]\n    return x\n"
     functor = toolbox.load(tmp_path, text).f

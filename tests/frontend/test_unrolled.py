@@ -132,6 +132,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, differential
     return bodies.load(tmp_path_factory.mktemp("unrolled"), BODIES)
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("dtype", [torch.int32, torch.float32])
 def test_unrolled_loops(programs: dict[str, differential.Program], dtype: torch.dtype) -> None:
     bodies.check(programs, dtype)

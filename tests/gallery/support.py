@@ -75,18 +75,18 @@ def _operand(row: Row, dtype: torch.dtype, at: int, per_binade: int) -> Tensor:
     if row.degree and at == 1:
         return torch.arange(0, 12).to(dtype)
     if row.whole and not (dtype.is_floating_point or dtype is torch.bool):
-        low = 0 if dtype is torch.uint8 else -min(row.whole, torch.iinfo(dtype).max)
-        return torch.arange(low, min(row.whole, torch.iinfo(dtype).max) + 1).to(dtype)
+        top = min(row.whole, torch.iinfo(dtype).max)
+        return torch.arange(0 if dtype is torch.uint8 else -top, top + 1).to(dtype)
     if dtype is torch.bool or not (dtype.is_floating_point or dtype.is_complex):
         return torch.cat([grids.edges(dtype), grids.integers(dtype, 300, seed=at)])
-    low, high = (row.ranges[at] if at < len(row.ranges) and row.ranges[at] else None) or (None, None)
     if dtype.is_complex:
         part = ulp.real_dtype(dtype)
         assert row.complex_range is not None
-        low, high = row.complex_range
-        parts = [grids.stratified(part, 40, low=low, high=high, seed=2 * at + i) for i in range(2)]
+        least, largest = row.complex_range
+        parts = [grids.stratified(part, 40, low=least, high=largest, seed=2 * at + i) for i in range(2)]
         order = torch.randperm(len(parts[1]), generator=torch.Generator().manual_seed(at))
         return torch.complex(parts[0].float(), parts[1][order].float()).to(dtype)
+    low, high = (row.ranges[at] if at < len(row.ranges) else None) or (None, None)
     values = grids.stratified(dtype, per_binade, low=low, high=high, seed=at)
     if low is None:
         values = torch.cat([values, grids.stratified(dtype, 20 * per_binade, low=0.05, high=20, seed=at + 50)])

@@ -80,6 +80,7 @@ def check_float32(op: Op, functor: Functor, tensors: list[torch.Tensor]) -> None
         assert kept > 0.3, f"its exceptions leave {kept:.0%}"
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("names", chunks(of_kind(Kind.FLOATING), 24), ids=lambda names: names[0])
 def test_float32(names: list[str], tmp_path: Path) -> None:
     run(tmp_path, names, lambda op: [cases.operands(op)], check_float32)
@@ -102,6 +103,7 @@ def halves(op: Op) -> list[list[torch.Tensor]]:
     return [[t.to(dtype) for t in cases.operands(op)] for dtype in (torch.float16, torch.bfloat16)]
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("names", chunks(of_kind(Kind.FLOATING, PLAIN), 16), ids=lambda names: names[0])
 def test_half_and_bfloat(names: list[str], tmp_path: Path) -> None:
     run(tmp_path, names, halves, check_half)
@@ -241,6 +243,7 @@ def check_integer(op: Op, functor: Functor, tensors: list[torch.Tensor]) -> None
         assert not wrong, f"{what}: {len(wrong)} wrong; of {rows[wrong[0]]} {got[wrong[0]]}, not {want[wrong[0]]}"
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("names", chunks(of_kind(Kind.SIGNED), 6), ids=lambda names: names[0])
 def test_integers(names: list[str], tmp_path: Path) -> None:
     run(tmp_path, names, columns, check_integer)
@@ -288,6 +291,7 @@ def complex_operands(op: Op) -> list[list[torch.Tensor]]:
     return [[t.to(dtype) for t in cases.complexes(op.arity)] for dtype in (torch.complex64, torch.complex32)]
 
 
+@pytest.mark.host
 @pytest.mark.filterwarnings("ignore:ComplexHalf")
 @pytest.mark.parametrize("name", of_kind(Kind.COMPLEX))
 def test_complex(name: str, tmp_path: Path) -> None:

@@ -81,7 +81,9 @@ def functor_of(folder: Path, op: Op, dtype: torch.dtype) -> Functor | None:
 
 def takes(op: Op, dtype: torch.dtype) -> bool:
     """Whether the table says that the row computes with operands of `dtype`."""
-    kind = dtypes.from_torch(dtype).kind
+    element = dtypes.from_torch(dtype)
+    assert element is not None
+    kind = element.kind
     if op.rule in (Rule.DIVIDE, Rule.MATHS, Rule.PREDICATE) and kind in dtypes.INTEGRAL and op.on_integer is None:
         kind = Kind.FLOATING
     instead = {Kind.BOOL: op.on_bool, Kind.COMPLEX: op.on_complex, Kind.SIGNED: op.on_integer}
@@ -105,6 +107,7 @@ CHUNK = 6
 CHUNKS = [list(ROWS)[i : i + CHUNK] for i in range(0, len(ROWS), CHUNK)]
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("rows", CHUNKS, ids=lambda rows: rows[0])
 def test_values(rows: list[str], tmp_path: Path) -> None:
     problems = []
@@ -144,6 +147,7 @@ def test_row_is_reached(name: str, tmp_path: Path) -> None:
     assert any(ROWS[name] in ir.uses(f.ir) for f in functors if f is not None), "no dtype reaches the row"
 
 
+@pytest.mark.host
 def test_complex_abs_of_special_values(tmp_path: Path) -> None:
     decorator = "@pymetal.unary(promotion='complex_to_float', dtypes='complex')\n"
     text = f"{decorator}def f(z: T) -> pymetal.RealOf[T]:\n    return abs(z)\n"
@@ -183,6 +187,7 @@ EXHAUSTIVE: dict[str, tuple[Callable[[int, int], int], Callable[[int], bool]]] =
 }
 
 
+@pytest.mark.host
 def test_int8_is_python_s_integers_wrapped(tmp_path: Path) -> None:
     text = "@pymetal.binary(dtypes=torch.int8)\ndef f{}(a: T, b: T) -> T:\n    return {}\n"
     module = toolbox.load(tmp_path, "".join(text.format(i, e) for i, e in enumerate(EXHAUSTIVE)))
@@ -203,6 +208,7 @@ def test_int8_is_python_s_integers_wrapped(tmp_path: Path) -> None:
 FLOATS = {"a // b": operator.floordiv, "a % b": operator.mod}
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("expression", FLOATS)
 def test_float_division_is_python_s(expression: str, tmp_path: Path) -> None:
     """Of half operands, for which Python's doubles are exact enough to say what the float32 arithmetic should give."""
@@ -284,6 +290,7 @@ def test_every_row_of_floats_has_a_derivative_or_a_truth_value() -> None:
 def test_python_column_is_the_torch_column(name: str) -> None:
     """Constants fold to what the row computes."""
     op = ROWS[name]
+    assert op.python is not None
     samples: list[Any] = [0.25, 0.75, 1.0, -0.5, 2.0, 3.0]
     dtype = torch.double
     if not op.kinds & {Kind.FLOATING}:

@@ -217,6 +217,7 @@ def test_the_default_dtype_counts(default: torch.dtype) -> None:
         torch.set_default_dtype(torch.float32)
 
 
+@pytest.mark.host
 def test_plans_are_kept_by_the_default_dtype() -> None:
     """A call like an earlier one, but for the default dtype, is planned anew."""
     x = torch.arange(3)

@@ -93,6 +93,7 @@ def test_on_mps(staged: Functor, piece: str, form: str) -> None:
     assert span.text in str(caught.value)
 
 
+@pytest.mark.host
 def test_on_the_host_device(staged: Functor) -> None:
     """The real compiler, for a text that is broken on its way to it."""
     plain = HostDevice.compile

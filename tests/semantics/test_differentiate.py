@@ -23,7 +23,9 @@ from pymetal.semantics.interpreter import evaluate
 
 def body_of(functor: Functor) -> ir.Function:
     """The function that serves floats."""
-    return functor.ir.overload(dtypes.float32).function
+    overload = functor.ir.overload(dtypes.float32)
+    assert overload is not None
+    return overload.function
 
 
 def floats_of(functor: Functor) -> list[dtypes.DType]:
@@ -45,7 +47,7 @@ def check(functor: Functor, **scalars: float) -> None:
         leaves = [t.clone().requires_grad_(i == k) for k, t in enumerate(inputs)]
         (expected,) = torch.autograd.grad(functor.reference(*leaves, **scalars).sum(), leaves[i])
         actual = derivative(functor, param.name, inputs, scalars)
-        torch.testing.assert_close(actual, expected, rtol=1e-11, atol=1e-12, msg=lambda m, p=param: f"d/d{p.name}: {m}")
+        torch.testing.assert_close(actual, expected, rtol=1e-11, atol=1e-12, msg=f"d/d{param.name} of {functor.name}")
     for name, value in scalars.items():
         step = 1e-6
         high, low = (functor.reference(*inputs, **{**scalars, name: value + s}) for s in (step, -step))
@@ -140,6 +142,7 @@ def test_second_derivative() -> None:
 
 def test_a_body_that_serves_integers_too() -> None:
     overload = functors.add_alpha.ir.overload(dtypes.float32)
+    assert overload is not None
     derived = differentiate(overload.function, "a", overload.domain)
     x = torch.ones(2, dtype=torch.float64)
     assert evaluate(derived, dtypes.float64, [x, x], {"alpha": 1}).tolist() == [1, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import functors
@@ -15,6 +16,7 @@ from examples.atan2 import atan2
 from examples.gelu_tanh import gelu_tanh
 from examples.logaddexp import logaddexp
 from examples.smooth_l1 import smooth_l1
+from pymetal.functor import Functor
 
 Tensor = torch.Tensor
 
@@ -38,6 +40,7 @@ def test_the_untaken_branch_does_not_leak(tmp_path: Path) -> None:
         assert functor.reference(x).tolist() == [-0.5, 0, 0]
 
 
+@pytest.mark.host
 def test_nested_returns_in_every_order(tmp_path: Path) -> None:
     functor = toolbox.load(
         tmp_path,
@@ -66,7 +69,7 @@ DOUBLES = [
 
 
 @pytest.mark.parametrize(("functor", "operator", "scalars"), DOUBLES, ids=lambda v: getattr(v, "name", ""))
-def test_double_precision(functor: object, operator: object, scalars: dict[str, float]) -> None:
+def test_double_precision(functor: Functor, operator: Callable[..., torch.Tensor], scalars: dict[str, float]) -> None:
     """Every float of the body is a double: casts, constants, scalars and operators."""
     generator = torch.Generator().manual_seed(0)
     inputs = [torch.randn(1000, dtype=torch.float64, generator=generator) for _ in range(functor.arity.inputs)]
@@ -90,6 +93,7 @@ def test_result_is_new() -> None:
     assert x[0, 0] == 0
 
 
+@pytest.mark.host
 def test_a_constant_fills_the_shape(tmp_path: Path) -> None:
     functor = toolbox.load(tmp_path, "@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    return T(2)\n").f
     for shape in ((), (0,), (2, 3)):
@@ -97,6 +101,7 @@ def test_a_constant_fills_the_shape(tmp_path: Path) -> None:
         toolbox.assert_equal(functor(torch.ones(shape)), torch.full(shape, 2.0))
 
 
+@pytest.mark.host
 def test_arguments_are_left_alone() -> None:
     x, y = torch.randn(2, 100)
     before = x.clone(), y.clone()
@@ -120,4 +125,5 @@ def test_an_undecorated_body_is_a_third_witness() -> None:
     """Straight-line bodies are Python that runs on tensors."""
     x, y = torch.randn(2, 100)
     for functor, inputs in ((atan2, (x, y)), (functors.log_normal, (x,)), (functors.reserved, (x, y))):
-        torch.testing.assert_close(functor.__wrapped__(*inputs), functor.reference(*inputs), rtol=1e-6, atol=1e-6)
+        body: Callable[..., torch.Tensor] = functor.__wrapped__  # type: ignore[attr-defined]  # of functools.wraps
+        torch.testing.assert_close(body(*inputs), functor.reference(*inputs), rtol=1e-6, atol=1e-6)

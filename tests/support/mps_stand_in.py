@@ -83,7 +83,7 @@ class StandIn:
         storage = torch.UntypedStorage(given.nbytes(), device="meta")
         self.memory[storage._cdata] = (storage, given.clone())
         moved = torch.empty(0, dtype=tensor.dtype, device=STAND_IN)
-        return moved.set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())  # type: ignore[call-overload]
+        return moved.set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
 
     def get(self, tensor: torch.Tensor) -> torch.Tensor:
         """The memory of a tensor of the stand-in, as a CPU tensor: a view, not a copy."""
@@ -92,10 +92,10 @@ class StandIn:
         kept = self.memory.get(storage._cdata)
         if kept is None or kept[1].nbytes() < storage.nbytes():
             memory = torch.UntypedStorage(storage.nbytes())
-            torch.empty(0, dtype=torch.uint8).set_(memory).fill_(0xA5)  # type: ignore[call-overload]
+            torch.empty(0, dtype=torch.uint8).set_(memory).fill_(0xA5)
             kept = self.memory[storage._cdata] = (storage, memory)
         view = torch.empty(0, dtype=tensor.dtype)
-        return view.set_(kept[1], tensor.storage_offset(), tensor.shape, tensor.stride())  # type: ignore[call-overload]
+        return view.set_(kept[1], tensor.storage_offset(), tensor.shape, tensor.stride())
 
     # --- torch.mps.compile_shader ---
 
@@ -204,7 +204,7 @@ class Kernel:
             self._owner.cpu_scalars += 1
             narrowed = {torch.float64: torch.float32, torch.complex128: torch.complex64}.get(value.dtype, value.dtype)
             # Up to torch 2.13 the bytes are those at the start of the storage, whatever the offset.
-            start = torch.empty(0, dtype=value.dtype).set_(value.untyped_storage(), 0, ())  # type: ignore[call-overload]
+            start = torch.empty(0, dtype=value.dtype).set_(value.untyped_storage(), 0, (), ())
             return self._bind_bytes(at, wanted, bytes(start.to(narrowed).reshape(1).view(torch.uint8).tolist()))
         if isinstance(value, list | tuple):
             if not value:

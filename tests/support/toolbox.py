@@ -40,10 +40,10 @@ def edges(dtype: torch.dtype) -> torch.Tensor:
         wanted = {0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.max // 2, info.min, info.min + 1, info.min // 2}
         wanted |= {-1, -2, -3, -100} if info.min < 0 else {128, 200}
         return torch.tensor(sorted(wanted), dtype=dtype)
-    info = torch.finfo(dtype)
-    one = [0.0, info.smallest_normal, info.smallest_normal / 2, info.eps, 0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 10.0]
-    one += [1 + info.eps, 1 - info.eps / 2, info.max, info.max / 2, inf]
-    least = info.smallest_normal * info.eps  # the smallest subnormal
+    ends = torch.finfo(dtype)
+    one = [0.0, ends.smallest_normal, ends.smallest_normal / 2, ends.eps, 0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 10.0]
+    one += [1 + ends.eps, 1 - ends.eps / 2, ends.max, ends.max / 2, inf]
+    least = ends.smallest_normal * ends.eps  # the smallest subnormal
     return torch.tensor([*one, least, *(-x for x in one), -least, nan], dtype=torch.float64).to(dtype)
 
 
@@ -97,7 +97,7 @@ def assert_equal(actual: torch.Tensor, expected: torch.Tensor, inputs: Sequence[
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
     wrong = ulps(actual, expected) > ulp if actual.is_floating_point() else actual != expected
     if wrong.any():
-        at = wrong.flatten().nonzero()[0].item()
+        at = int(wrong.flatten().nonzero()[0])
         flat = [t.expand(actual.shape).flatten()[at].item() for t in inputs if isinstance(t, torch.Tensor)]
         raise AssertionError(
             f"{int(wrong.sum())} of {wrong.numel()} elements differ by more than {ulp} ulp ({actual.dtype}); "
@@ -143,7 +143,6 @@ class _Kernel:
 
     def __init__(self, batch: Batch, pending: _Pending, name: str) -> None:
         self._get: Callable[[], Any] = lambda: batch.kernel(pending, name)
-
         self._batch = batch
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -195,7 +194,7 @@ class Batch:
             lines = p.source.splitlines()
             split = next(i for i, line in enumerate(lines) if not _HEAD.match(line))
             heads.update(dict.fromkeys(line for line in lines[:split] if line))
-            text = _KERNEL.sub(lambda m, n=p.number: f"{m[1]}_{n}", "\n".join(lines[split:]))
+            text = _KERNEL.sub(rf"\g<1>_{p.number}", "\n".join(lines[split:]))
             bodies.append(f"namespace batch_{p.number} {{\n{text}\n}}")
         library = host.compile_shader("\n".join([*heads, *bodies]) + "\n", numerics=group[0].mode)
         for p in group:
