@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 from collections.abc import Collection, Iterator
@@ -176,6 +177,18 @@ def with_endings_of(original: str, edited: str) -> str:
 def line_of(text: str, position: int) -> int:
     """The line, counted from 1, of a position in `text`."""
     return text.count("\n", 0, position) + 1
+
+
+def parse_python(path: str, text: str) -> ast.Module:
+    """The syntax tree of a Python file.
+
+    Raises:
+        PyMetalError: the file is not Python of this version.
+    """
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise PyMetalError(f"{path}:{error.lineno}: Python cannot read this file: {error.msg}") from error
 
 
 def _encode(text: str) -> bytes:

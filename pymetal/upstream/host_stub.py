@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pymetal.codegen.format import same_text
 from pymetal.codegen.metal_file import Entry
@@ -12,6 +13,7 @@ from pymetal.errors import PyMetalError
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import OPERATIONS, Checkout, line_of, with_endings_of
 from pymetal.upstream.host_function import extra_headers, function_name, function_text, plain_call
+from pymetal.upstream.plan import Outcome, Plan
 from pymetal.upstream.registered_kernels import Registered
 from pymetal.upstream.stubs import Stub
 
@@ -53,6 +55,16 @@ def dispatches(checkout: Checkout) -> Iterator[Dispatch]:
             macro = known.get(call.name)
             for match in _REGISTER.finditer(macro.expanded(call.arguments)) if macro else ():
                 yield Dispatch(match[1], match[2], path, line_of(text, call.start))
+
+
+def edit(checkout: Checkout, plan: Plan) -> Outcome:
+    """The editor of `.mm` files: makes each dispatch stub of the plan call its kernel on MPS."""
+    for target in plan.functors:
+        path = f"{OPERATIONS}/{Path(target.file).stem}.mm"
+        place_stub(checkout, target.entry, target.stub, path, replace=target.replace)
+    for stub, registered in plan.registered:
+        place_existing(checkout, stub, registered)
+    return Outcome()
 
 
 def place_stub(checkout: Checkout, entry: Entry, stub: Stub, path: str, *, replace: bool = False) -> None:

@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pymetal.arity import Arity
-from pymetal.errors import PyMetalError
 from pymetal.ops import BY_ALIAS
-from pymetal.upstream.checkout import INDUCTOR_MPS, METAL_HEADERS, Checkout
-from pymetal.upstream.next_steps import Step
+from pymetal.upstream.checkout import INDUCTOR_MPS, METAL_HEADERS, Checkout, parse_python
+from pymetal.upstream.plan import Outcome, Plan, Step
 
 _HANDLER = "torch/_inductor/ops_handler.py"
 _COMMON = "torch/_inductor/codegen/common.py"
@@ -41,6 +40,11 @@ class _Backend:
             if isinstance(node, ast.FunctionDef) and node.name == "_initialize_special_ops":
                 return node.end_lineno
         return None
+
+
+def edit(checkout: Checkout, plan: Plan) -> Outcome:
+    """The editor of inductor's MPS back end: where a name goes is for the author to decide, so it only says so."""
+    return Outcome(steps=tuple(s for ops, arity in plan.compiled for s in inductor_steps(checkout, ops, arity)))
 
 
 def inductor_steps(checkout: Checkout, ops: Collection[str], arity: Arity) -> list[Step]:
@@ -99,7 +103,7 @@ def _backend(checkout: Checkout) -> _Backend | None:
     if not checkout.exists(INDUCTOR_MPS):
         return None
     text = checkout.text(INDUCTOR_MPS)
-    tree = _parsed(INDUCTOR_MPS, text)
+    tree = parse_python(INDUCTOR_MPS, text)
     overrides = next((n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == "MetalOverrides"), None)
     if overrides is None:
         return None
@@ -122,7 +126,7 @@ def _inherited(checkout: Checkout) -> frozenset[str]:
 
 def _methods(checkout: Checkout, path: str, classes: Collection[str] | None) -> Iterator[tuple[str, str]]:
     if checkout.exists(path):
-        for node in ast.walk(_parsed(path, checkout.text(path))):
+        for node in ast.walk(parse_python(path, checkout.text(path))):
             if isinstance(node, ast.ClassDef) and (classes is None or node.name in classes):
                 yield from ((n.name, ast.unparse(n)) for n in node.body if isinstance(n, ast.FunctionDef))
 
@@ -156,10 +160,3 @@ def _standard(name: str) -> str | None:
     if f"metal.precise.{name}" in BY_ALIAS:
         return f"metal::precise::{name}"
     return f"metal::{name}" if f"metal.{name}" in BY_ALIAS else None
-
-
-def _parsed(path: str, text: str) -> ast.Module:
-    try:
-        return ast.parse(text)
-    except SyntaxError as error:
-        raise PyMetalError(f"{path}:{error.lineno}: Python cannot read this file: {error.msg}") from error

@@ -11,11 +11,20 @@ from pymetal.upstream import cpp
 from pymetal.upstream.checkout import INDEXING, KERNELS, Checkout, line_of, with_endings_of
 from pymetal.upstream.functor_parts import DEFINED, place_pieces
 from pymetal.upstream.local_macros import Line, worded
+from pymetal.upstream.plan import Outcome, Plan
 from pymetal.upstream.registered_kernels import library_macros
 from pymetal.upstream.registered_kernels import registrations as registered
 from pymetal.upstream.registrations import insert, remove
 
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"][^\n]*\n?", re.MULTILINE)
+
+
+def edit(checkout: Checkout, plan: Plan) -> Outcome:
+    """The editor of `.metal` files: writes each functor and its registrations."""
+    notes: list[str] = []
+    for target in plan.functors:
+        notes += place_functor(checkout, target.entry.formatted(), target.file, replace=target.replace)
+    return Outcome(notes=tuple(notes))
 
 
 def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool = False) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
+from pymetal.dtypes import WORDS
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import NATIVE, OPERATIONS, YAML, Checkout, line_of, with_endings_of
-from pymetal.upstream.native_functions import NativeFunctions, Row
+from pymetal.upstream.native_functions import NativeFunctions, Row, operators
+from pymetal.upstream.plan import Outcome, Plan, Removal
 
 _SOURCES = (".mm", ".cpp", ".h", ".cu", ".cuh", ".metal")
 _CODE = (*_SOURCES, ".py", ".pyi", ".yaml", ".cc", ".cmake")
@@ -16,14 +17,35 @@ _INCLUDE = re.compile(r"^#include <ATen/ops/(\w+?)(_native)?\.h>[ \t]*\n", re.MU
 _STATIC = re.compile(r"^static\b", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Removal:
-    """What became of one legacy kernel."""
+def edit(checkout: Checkout, plan: Plan) -> Outcome:
+    """The editor of MPSGraph code: removes the kernels that the shared rows had."""
+    changed = plan.changed(checkout)
+    removals = remove(checkout, [old for old, _ in changed.values() if old is not None])
+    notes: list[str] = []
+    for removal in removals:
+        if removal.kept:
+            notes.append(f"{removal.kernel} stays: it is used in {', '.join(removal.kept)}")
+        elif not removal.removed:
+            notes.append(f"{removal.kernel}: no definition was found in {OPERATIONS}")
+        notes += [
+            f"{orphan} is called by nothing any more: remove it, compilers warn of unused functions"
+            for orphan in removal.orphans
+        ]
+    if removals and plan.functors:
+        ops = operators(checkout.text(YAML), (name for name, (old, _) in changed.items() if old is not None))
+        notes += [note for op in sorted(ops) if (note := _unserved(op, plan.dtypes[op]))]
+    return Outcome(legacy=tuple(removals), notes=tuple(notes))
 
-    kernel: str
-    removed: tuple[str, ...]  # "path:line" of each definition that went
-    kept: tuple[str, ...]  # "path:line" of the uses because of which it stays
-    orphans: tuple[str, ...] = ()  # "path:line: name" of static functions that nothing calls any more
+
+def _unserved(op: str, dtypes: Collection[str]) -> str | None:
+    """A note about the dtypes that the removed kernel may have supported, and the functor does not."""
+    missing = [str(d) for word in WORDS.values() for d in word if d.name.rstrip("_") not in dtypes]
+    if not missing:
+        return None
+    return (
+        f"{op} replaces a kernel of MPS's own and is not registered for {', '.join(missing)}: register "
+        "them, unless torch never took them on MPS"
+    )
 
 
 def remove(checkout: Checkout, kernels: Iterable[str]) -> list[Removal]:

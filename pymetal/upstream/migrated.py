@@ -11,6 +11,7 @@ from pymetal.upstream.history import at_commit
 from pymetal.upstream.host_stub import dispatches
 from pymetal.upstream.native_functions import changed_rows
 from pymetal.upstream.placement import Placement
+from pymetal.upstream.plan import ListEntry, Removal
 from pymetal.upstream.registered_kernels import tree_registrations
 
 
@@ -22,9 +23,9 @@ class Moved:
     rows: dict[str, tuple[str | None, str | None]]  # MPS kernel before and after
     stubs: dict[str, str]  # with the function that each runs on MPS
     functors: dict[str, str]  # registered for the first time, with their files
-    removed: list[legacy.Removal]
-    tests: list[test_lists.Removed]
-    complex: list[test_lists.Added]
+    removed: list[Removal]
+    tests: list[ListEntry]
+    complex: list[ListEntry]
     report: checks.Report = field(default_factory=checks.Report)
 
     def __bool__(self) -> bool:
@@ -76,7 +77,7 @@ def between(before: Checkout, now: Checkout, since: str) -> Moved:
     )
 
 
-def _removed(before: Checkout, now: Checkout, kernels: list[str]) -> list[legacy.Removal]:
+def _removed(before: Checkout, now: Checkout, kernels: list[str]) -> list[Removal]:
     found = []
     for kernel in dict.fromkeys(kernels):
         places = []
@@ -85,11 +86,11 @@ def _removed(before: Checkout, now: Checkout, kernels: list[str]) -> list[legacy
             if kernel in text and not (now.exists(path) and legacy.definitions(now.text(path), kernel)):
                 places += [f"{path}:{line_of(text, start)}" for start, _ in legacy.definitions(text, kernel)]
         if places:
-            found.append(legacy.Removal(kernel, tuple(places), ()))
+            found.append(Removal(kernel, tuple(places), ()))
     return found
 
 
-def _tests(before: Checkout, now: Checkout) -> tuple[list[test_lists.Removed], list[test_lists.Added]]:
+def _tests(before: Checkout, now: Checkout) -> tuple[list[ListEntry], list[ListEntry]]:
     if not (before.exists(COMMON_MPS) and now.exists(COMMON_MPS)):
         return [], []
     return test_lists.difference(before.text(COMMON_MPS), now.text(COMMON_MPS))

@@ -135,6 +135,12 @@ def own(text: str, name: str, kernel: str) -> str:
     return _text(file.lines)
 
 
+def operators(text: str, names: Iterable[str]) -> set[str]:
+    """The operators of the rows `names`."""
+    file = NativeFunctions(text)
+    return {file[name].op for name in names}
+
+
 def changed_rows(before: str, after: str) -> dict[str, tuple[str | None, str | None]]:
     """The rows whose MPS kernel differs, each with the kernel before and after."""
     old, new = NativeFunctions(before), NativeFunctions(after)

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pymetal.errors import PyMetalError
-from pymetal.upstream import checks, legacy, next_steps, test_lists
+from pymetal.upstream import checks, legacy
 from pymetal.upstream.checkout import Checkout
 from pymetal.upstream.edit import Patch
 from pymetal.upstream.history import changed_since
+from pymetal.upstream.plan import Outcome, Plan
 from pymetal.upstream.registered_kernels import tree_registrations
 
 
-@dataclass
-class Placement:
+@dataclass(frozen=True, kw_only=True)
+class Placement(Outcome):
     """The edits of one run, and what they do. Shown with `diff`, judged with `check`, written with `apply`."""
 
     checkout: Checkout
-    functors: list[str] = field(default_factory=list)
-    stubs: list[str] = field(default_factory=list)
-    selected: list[str] = field(default_factory=list)  # the rows that were asked for, moved now or before
-    rows: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)  # MPS kernel before and after
-    legacy: list[legacy.Removal] = field(default_factory=list)
-    tests: list[test_lists.Removed] = field(default_factory=list)
-    complex: list[test_lists.Added] = field(default_factory=list)
-    steps: list[next_steps.Step] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    plan: Plan
+
+    @property
+    def functors(self) -> list[str]:
+        """The functors that the run writes, or that it makes stubs call."""
+        written = [target.entry.checked.name for target in self.plan.functors]
+        return written + [registered[0].name for _, registered in self.plan.registered]
+
+    @property
+    def stubs(self) -> list[str]:
+        """The dispatch stubs that were asked for, changed now or before."""
+        return list(self.plan.stubs)
+
+    @property
+    def selected(self) -> list[str]:
+        """The rows that were asked for, changed now or before."""
+        return [*self.plan.shared, *self.plan.own]
 
     @property
     def patch(self) -> Patch:

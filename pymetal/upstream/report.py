@@ -25,7 +25,7 @@ def summary(placement: Placement, report: Report | None) -> str:
         lines.append(f"tests     {entry.key} leaves {entry.list}{rest}")
     lines += [f"tests     {entry.key} joins {entry.list}" for entry in placement.complex]
     lines += [f"next      {step}" for step in placement.steps]
-    notes = placement.notes + (report.notes if report else [])
+    notes = [*placement.notes, *(report.notes if report else ())]
     lines += [f"note      {note}" for note in dict.fromkeys(notes)]
     lines += [f"{finding}" for finding in (report.findings if report else [])]
     return "".join(f"{line}\n" for line in lines)
@@ -46,7 +46,7 @@ def data(placement: Placement, report: Report | None, *, applied: bool) -> dict[
         "tests": [{"list": t.list, "key": t.key, "kept": list(t.kept)} for t in placement.tests],
         "complex": [{"list": t.list, "key": t.key} for t in placement.complex],
         "next": [{"file": s.path, "line": s.line, "message": s.message, "add": s.add} for s in placement.steps],
-        "notes": placement.notes + (report.notes if report else []),
+        "notes": [*placement.notes, *(report.notes if report else ())],
         "findings": findings(report) if report else [],
     }
 

@@ -9,59 +9,46 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
-from pymetal.errors import PyMetalError
-from pymetal.upstream.checkout import COMMON_MPS, OPINFO_FILES, Checkout, with_endings_of
+from pymetal.upstream.checkout import COMMON_MPS, DERIVATIVES, Checkout, line_of, parse_python, with_endings_of
+from pymetal.upstream.opinfos import OpInfo, decorators, opinfo_keys
+from pymetal.upstream.plan import ListEntry, Outcome, Plan, Step
 
 _LIST = re.compile(r"XFAIL|SKIP")
 _COMPLEX = "UNSUPPORTED_COMPLEX_OPS"
 _COMPLEX_BEFORE_2_15 = "SUPPORTED_COMPLEX_OPS"
-_DECORATOR = re.compile(r"expectedFailureMPS\w*|skipMPS\w*|skipIfMPS\w*")
-_INFO = re.compile(r"(?:OpInfo|\w*UfuncInfo|\w*ShapeFuncInfo)")
 
 
-@dataclass(frozen=True)
-class Removed:
-    """An entry that left a list."""
-
-    list: str
-    key: str
-    line: int  # in the file before the edit
-    kept: tuple[str, ...] = ()  # dtypes that the kernel has not, for which the entry stays
-
-
-@dataclass(frozen=True)
-class Added:
-    """An operator that joined a list: of those that take complex numbers, before torch 2.15."""
-
-    list: str
-    key: str
-    line: int  # in the file before the edit, the one after which it is
-
-
-@dataclass(frozen=True)
-class Decorator:
-    """An expected failure or a skip on MPS in an operator's OpInfo."""
-
-    path: str
-    line: int
-    text: str
-
-
-@dataclass(frozen=True)
-class OpInfo:
-    """Where an operator is described for testing."""
-
-    op: str
-    key: str  # name and variant, as `common_mps.py` writes them
-    path: str
-    line: int
-    end: int
-    autograd: bool = True  # whether its gradients are tested
+def edit(checkout: Checkout, plan: Plan) -> Outcome:
+    """The editor of `common_mps.py`: the operators' entries leave the lists of expected failures and skips."""
+    ops = plan.operators(checkout)
+    infos = opinfo_keys(checkout, ops)
+    notes: list[str] = []
+    if ops and not checkout.exists(COMMON_MPS):
+        notes.append(
+            f"{COMMON_MPS} is not in this checkout: look for expected failures and skips of "
+            f"{', '.join(ops)} by hand; before torch 2.8 they are in test/test_mps.py"
+        )
+    changed = bool(checkout.changed)  # entries of an operator that was here before are somebody else's
+    removed: list[ListEntry] = []
+    added: list[ListEntry] = []
+    for op in ops:
+        mine = [info for info in infos if info.op == op]
+        dtypes = plan.dtypes.get(op)
+        if changed:
+            removed += clear_entries(checkout, {info.key for info in mine} | default_keys([op]), dtypes)
+        if "complex64" in (dtypes or ()):
+            added += join_complex(checkout, mine)
+    steps = []
+    for found in decorators(checkout, infos):
+        message = f"a decorator expects MPS to fail, or skips it; take it away if the tests pass: {found.text}"
+        steps.append(Step(found.path, found.line, message))
+    if any(before is None for before, _ in plan.changed(checkout).values()):
+        steps += gradient_steps(checkout, [(info.op, info.key) for info in infos if info.autograd])
+    return Outcome(tests=tuple(removed), complex=tuple(added), steps=tuple(steps), notes=tuple(notes))
 
 
-def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[str] | None) -> list[Removed]:
+def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[str] | None) -> list[ListEntry]:
     """Takes the entries `keys` out of the lists of `common_mps.py`.
 
     Args:
@@ -78,7 +65,7 @@ def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[
     return removed
 
 
-def join_complex(checkout: Checkout, infos: Collection[OpInfo]) -> list[Added]:
+def join_complex(checkout: Checkout, infos: Collection[OpInfo]) -> list[ListEntry]:
     """Puts operators into the list of those that take complex numbers on MPS, where the release has that list."""
     if not checkout.exists(COMMON_MPS):
         return []
@@ -89,7 +76,7 @@ def join_complex(checkout: Checkout, infos: Collection[OpInfo]) -> list[Added]:
     return added
 
 
-def join_complex_text(text: str, keys: Collection[str]) -> tuple[str, list[Added]]:
+def join_complex_text(text: str, keys: Collection[str]) -> tuple[str, list[ListEntry]]:
     """The same, for a text with line feeds."""
     source = _Source(text)
     for name, value in _lists(source.tree, _COMPLEX_BEFORE_2_15):
@@ -102,15 +89,15 @@ def join_complex_text(text: str, keys: Collection[str]) -> tuple[str, list[Added
         indent = text[text.rfind("\n", 0, start) + 1 : start]
         gap = f"\n{indent}" if not indent.strip() else " "
         new = "".join(f',{gap}"{key}"' for key in missing)
-        return text[:end] + new + text[end:], [Added(name, key, last.lineno) for key in missing]
+        return text[:end] + new + text[end:], [ListEntry(name, key, last.lineno) for key in missing]
     return text, []
 
 
-def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None) -> tuple[str, list[Removed]]:
+def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None) -> tuple[str, list[ListEntry]]:
     """The same, for a text with line feeds."""
     source = _Source(text)
     cuts: list[tuple[int, int, str]] = []
-    removed: list[Removed] = []
+    removed: list[ListEntry] = []
     for name, value in _lists(source.tree):
         if name == _COMPLEX and (dtypes is None or not {"complex64", "chalf", "complex32"} & set(dtypes)):
             continue
@@ -121,7 +108,7 @@ def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None)
                 continue
             listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else None
             stays = [e for e in listed or [] if dtypes is not None and _dtype(e) not in dtypes]
-            removed.append(Removed(name, str(key.value), key.lineno, tuple(_dtype(e) for e in stays)))
+            removed.append(ListEntry(name, str(key.value), key.lineno, tuple(_dtype(e) for e in stays)))
             if listed is not None and stays:
                 cuts += [source.element(e) for e in listed if e not in stays]
                 if len(stays) == len(listed):
@@ -138,7 +125,7 @@ def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None)
     return text, removed
 
 
-def difference(before: str, after: str) -> tuple[list[Removed], list[Added]]:
+def difference(before: str, after: str) -> tuple[list[ListEntry], list[ListEntry]]:
     """The entries that `after` has no more, or with fewer dtypes, and those that joined a list of complex operators."""
     old, new = _entries(before), _entries(after)
     removed = []
@@ -146,14 +133,14 @@ def difference(before: str, after: str) -> tuple[list[Removed], list[Added]]:
         kept = new.get((name, key))
         joins = name == _COMPLEX_BEFORE_2_15
         if not joins and (kept is None or (dtypes and kept[0] and not set(dtypes) <= set(kept[0]))):
-            removed.append(Removed(name, key, line, kept[0] if kept else ()))
-    added = [Added(n, key, line) for (n, key), (_, line) in new.items() if n == _COMPLEX_BEFORE_2_15]
+            removed.append(ListEntry(name, key, line, kept[0] if kept else ()))
+    added = [ListEntry(n, key, line) for (n, key), (_, line) in new.items() if n == _COMPLEX_BEFORE_2_15]
     return removed, [entry for entry in added if (entry.list, entry.key) not in old]
 
 
 def _entries(text: str) -> dict[tuple[str, str], tuple[tuple[str, ...], int]]:
     """The entries of every list, with their dtypes, none for all, and their lines."""
-    tree = _parse(COMMON_MPS, text)
+    tree = parse_python(COMMON_MPS, text)
     found: dict[tuple[str, str], tuple[tuple[str, ...], int]] = {}
     for name, value in [*_lists(tree), *_lists(tree, _COMPLEX_BEFORE_2_15)]:
         for key, node in _elements(value):
@@ -174,48 +161,19 @@ def _merged(cuts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     return merged
 
 
-def opinfo_keys(checkout: Checkout, ops: Collection[str]) -> list[OpInfo]:
-    """The OpInfos of operators, by aten name: `special_erfcx` is `special.erfcx`, `silu` `nn.functional.silu`."""
-    found = []
-    for path in _opinfo_files(checkout):
-        text = checkout.text(path)
-        if not any(op.removeprefix("special_") in text for op in ops):
-            continue
-        for node in ast.walk(_parse(path, text)):
-            if not (isinstance(node, ast.Call) and _INFO.fullmatch(_called(node)) and node.args):
-                continue
-            name = node.args[0]
-            if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
-                continue
-            options = {k.arg: k.value.value for k in node.keywords if k.arg and isinstance(k.value, ast.Constant)}
-            aten = options.get("aten_name") or name.value.replace("nn.functional.", "").replace(".", "_")
-            if aten in ops:
-                key = name.value + str(options.get("variant_test_name") or "")
-                autograd = options.get("supports_autograd") is not False
-                found.append(OpInfo(str(aten), key, path, node.lineno, node.end_lineno or node.lineno, autograd))
-    return found
-
-
-def decorators(checkout: Checkout, infos: Collection[OpInfo]) -> list[Decorator]:
-    """The decorators in these OpInfos that expect a failure on MPS, or skip it."""
-    found = []
-    for path in {info.path for info in infos}:
-        text = checkout.text(path)
-        lines = text.split("\n")
-        for node in ast.walk(_parse(path, text)):
-            word = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-            about = isinstance(node, ast.Call) and any(
-                k.arg == "device_type" and isinstance(k.value, ast.Constant) and k.value.value == "mps"
-                for k in node.keywords
-            )
-            if not (_DECORATOR.fullmatch(word) or about):
-                continue
-            line = getattr(node, "lineno", 0)
-            if any(i.path == path and i.line <= line <= i.end for i in infos):
-                end = getattr(node, "end_lineno", None) or line
-                shown = " ".join(text.strip() for text in lines[line - 1 : end])
-                found.append(Decorator(path, line, shown.replace("( ", "(").replace(", )", ")")))
-    return sorted(set(found), key=lambda d: (d.path, d.line))
+def gradient_steps(checkout: Checkout, infos: Collection[tuple[str, str]]) -> list[Step]:
+    """Operators without a derivative, whose gradient tests fail as soon as they run: each as (operator, OpInfo key)."""
+    if not checkout.exists(DERIVATIVES) or not checkout.exists(COMMON_MPS):
+        return []
+    formulas, tests = checkout.text(DERIVATIVES), checkout.text(COMMON_MPS)
+    grad = re.search(r"^[ \t]*XFAILLIST_GRAD\b", tests, re.MULTILINE)
+    steps = []
+    for op, key in infos:
+        block = re.search(rf"^- name: {op}\(.*?(?=^- name:|\Z)", formulas, re.MULTILINE | re.DOTALL)
+        if (block is None or "not_implemented" in block.group()) and grad is not None:
+            message = f"{op} has no derivative for some input; if its gradient test fails, add to XFAILLIST_GRAD"
+            steps.append(Step(COMMON_MPS, line_of(tests, grad.start()), message, f'"{key}": None,'))
+    return steps
 
 
 def default_keys(ops: Collection[str]) -> set[str]:
@@ -226,20 +184,6 @@ def default_keys(ops: Collection[str]) -> set[str]:
         if op.startswith("special_"):
             keys.add(f"special.{op.removeprefix('special_')}")
     return keys
-
-
-def _opinfo_files(checkout: Checkout) -> list[str]:
-    found: list[str] = []
-    for path in OPINFO_FILES:
-        found += [path] if path.endswith(".py") and checkout.exists(path) else checkout.files(path, ".py")
-    return found
-
-
-def _parse(path: str, text: str) -> ast.Module:
-    try:
-        return ast.parse(text)
-    except SyntaxError as error:
-        raise PyMetalError(f"{path}:{error.lineno}: Python cannot read this file: {error.msg}") from error
 
 
 def _lists(tree: ast.Module, only: str | None = None) -> Iterator[tuple[str, ast.Dict | ast.Set | ast.List]]:
@@ -269,16 +213,12 @@ def _dtype(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
 
 
-def _called(node: ast.Call) -> str:
-    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-
-
 class _Source:
     """A Python file whose nodes are found in its text; `ast` counts columns in UTF-8 bytes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tree = _parse(COMMON_MPS, text)
+        self.tree = parse_python(COMMON_MPS, text)
         self._starts = [0]
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)

@@ -8,9 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from pymetal.errors import PyMetalError
-from pymetal.upstream.native_functions import NativeFunctions
+from pymetal.upstream.checkout import TAGS, YAML, Checkout
+from pymetal.upstream.native_functions import NativeFunctions, changed_rows, join, own
+from pymetal.upstream.plan import Outcome, Plan
 
 Table = dict[str, dict[str, str]]
+
+
+def edit(checkout: Checkout, plan: Plan) -> Outcome:
+    """The editor of `native_functions.yaml`: MPS shares the CPU kernel, or gets a kernel of its own.
+
+    The edit is taken over once torchgen has read the intended table from it.
+    """
+    before = checkout.text(YAML)
+    file = NativeFunctions(before)
+    after = join(before, plan.shared)
+    for name, kernel in plan.own.items():
+        after = own(after, name, kernel)
+    warning = None
+    if after != before:
+        intended = {name: file[name].kernel("CPU") or "" for name in plan.shared} | dict(plan.own)
+        warning = check_edit(before, after, checkout.text(TAGS), intended)
+        checkout.write(YAML, after)
+    return Outcome(rows=changed_rows(before, after), notes=(warning,) if warning else ())
 
 
 def check_edit(before: str, after: str, tags: str, intended: Mapping[str, str]) -> str | None:

@@ -200,6 +200,7 @@ def test_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: str) -> 
 
 
 @pytest.mark.usefixtures("unwarned")
+@pytest.mark.host
 def test_unformatted_text_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has the same tokens, and compiles with its registrations."""
     wanted = {name: metal_text(functors.values()) for name, functors in by_file().items()}

@@ -14,9 +14,10 @@ import torch
 import trees
 
 from pymetal.arity import BINARY, TERNARY, UNARY, Arity
+from pymetal.upstream.aoti_shims import aoti_steps
 from pymetal.upstream.checkout import FALLBACK_OPS, INDUCTOR_MPS, SHIMS, Checkout
 from pymetal.upstream.inductor import inductor_steps
-from pymetal.upstream.next_steps import Step, aoti_steps
+from pymetal.upstream.plan import Step
 from pymetal.upstream.stubs import STUB_TABLE
 
 INSTALLED = Path(torch.__file__).parent

@@ -15,9 +15,10 @@ import pymetal
 from pymetal import T
 from pymetal.codegen.format import same_text
 from pymetal.errors import PyMetalError
-from pymetal.upstream import transaction
-from pymetal.upstream.checkout import KERNELS, OPERATIONS, YAML
+from pymetal.upstream import planner, transaction
+from pymetal.upstream.checkout import KERNELS, OPERATIONS, YAML, Checkout
 from pymetal.upstream.placement import Placement
+from pymetal.upstream.plan import Outcome, Plan
 from pymetal.upstream.planner import migrate, place
 
 BINARY_METAL = f"{KERNELS}/BinaryKernel.metal"
@@ -508,3 +509,21 @@ def test_links_are_not_followed(tree: Path, functors: ModuleType) -> None:
     with pytest.raises(PyMetalError, match=r"BinaryKernel\.metal is a symbolic link to .*outside\.metal, outside of"):
         functors.atan2.patch(tree)
     assert outside.read_bytes() == before
+
+
+# --- editors ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_kind_of_file_is_one_editor(
+    tree: Path, functors: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    def edit(checkout: Checkout, plan: Plan) -> Outcome:
+        names = [target.entry.checked.name for target in plan.functors]
+        assert f"struct {names[0]}_functor" in checkout.text(plan.functors[0].file), "it sees the edits before its own"
+        checkout.write("docs/kernels.txt", "".join(f"{name}\n" for name in names))
+        return Outcome(notes=("docs/kernels.txt lists the kernels",))
+
+    monkeypatch.setattr(planner, "EDITORS", (*planner.EDITORS, edit))
+    placement = functors.atan2.patch(tree)
+    assert "docs/kernels.txt" in placement.patch.created
+    assert "docs/kernels.txt lists the kernels" in placement.notes

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pymetal.upstream.checkout import COMMON_MPS, Checkout
-from pymetal.upstream.test_lists import clear_text, decorators, default_keys, join_complex_text, opinfo_keys
+from pymetal.upstream.opinfos import decorators, opinfo_keys
+from pymetal.upstream.test_lists import clear_text, default_keys, join_complex_text
 
 INSTALLED = Path(torch.__file__).parent.parent
 FLOATS = {"float32", "float16", "bfloat16"}

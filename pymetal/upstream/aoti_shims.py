@@ -1,39 +1,23 @@
-"""What a placed operator still needs from its author: the shims of AOT inductor, entries for missing derivatives."""
+"""The shims of AOT inductor that an operator lacks once MPS has a kernel for it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from pymetal.upstream.checkout import (
-    COMMON_MPS,
-    DERIVATIVES,
-    FALLBACK_OPS,
-    SHIMS,
-    YAML,
-    Checkout,
-    line_of,
-)
+from pymetal.upstream.checkout import FALLBACK_OPS, SHIMS, YAML, Checkout, line_of
 from pymetal.upstream.native_functions import NativeFunctions, Row
+from pymetal.upstream.plan import Outcome, Plan, Step
 
 _FALLBACK = re.compile(r'^[ \t]*"aten\.(\w+)\.(\w+)"[ \t]*:', re.MULTILINE)
 _SHIM = re.compile(r"AOTI_TORCH_EXPORT\b[^;]*\baoti_torch_mps_(\w+)\(")
 _UPDATE = "python torchgen/gen.py --update-aoti-c-shim"
 
 
-@dataclass(frozen=True)
-class Step:
-    """One thing left to do by hand."""
-
-    path: str
-    line: int
-    message: str
-    add: str | None = None  # the line to add there
-
-    def __str__(self) -> str:
-        added = "".join(f"\n    {line}" for line in self.add.split("\n")) if self.add else ""
-        return f"{self.path}:{self.line}: {self.message}{added}"
+def edit(checkout: Checkout, plan: Plan) -> Outcome:
+    """The editor of AOT inductor's shims: they are generated, so it edits nothing and says what to run."""
+    gained = [name for name, (before, _) in plan.changed(checkout).items() if before is None]
+    return Outcome(steps=tuple(aoti_steps(checkout, gained)) if gained else ())
 
 
 def aoti_steps(checkout: Checkout, gained: Collection[str]) -> list[Step]:
@@ -98,18 +82,3 @@ def _shim_line(text: str, function: str) -> int:
         if match is not None:
             last = number
     return last + (2 if lines[last : last + 1] and lines[last].startswith("#endif") else 1)
-
-
-def gradient_steps(checkout: Checkout, infos: Collection[tuple[str, str]]) -> list[Step]:
-    """Operators without a derivative, whose gradient tests fail as soon as they run: each as (operator, OpInfo key)."""
-    if not checkout.exists(DERIVATIVES) or not checkout.exists(COMMON_MPS):
-        return []
-    formulas, tests = checkout.text(DERIVATIVES), checkout.text(COMMON_MPS)
-    grad = re.search(r"^[ \t]*XFAILLIST_GRAD\b", tests, re.MULTILINE)
-    steps = []
-    for op, key in infos:
-        block = re.search(rf"^- name: {op}\(.*?(?=^- name:|\Z)", formulas, re.MULTILINE | re.DOTALL)
-        if (block is None or "not_implemented" in block.group()) and grad is not None:
-            message = f"{op} has no derivative for some input; if its gradient test fails, add to XFAILLIST_GRAD"
-            steps.append(Step(COMMON_MPS, line_of(tests, grad.start()), message, f'"{key}": None,'))
-    return steps
