@@ -1,4 +1,4 @@
-"""What tells the overloads of a function apart: template conditions, and overloads that are no templates."""
+"""Template conditions (`enable_if_t`) that select one of the overloads of a function."""
 
 from __future__ import annotations
 

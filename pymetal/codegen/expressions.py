@@ -16,29 +16,10 @@ from dataclasses import dataclass
 from typing_extensions import assert_never
 
 from pymetal import dtypes, ir
-from pymetal.codegen.literals import literal, literal_of
+from pymetal.codegen.constants import literal, literal_of, table_name
 from pymetal.codegen.names import helper_name
-from pymetal.codegen.tables import table_name
 from pymetal.dtypes import DType, Kind
-from pymetal.ir import (
-    Bits,
-    Call,
-    Cast,
-    Const,
-    Element,
-    Expr,
-    Field,
-    Infix,
-    Invoke,
-    Member,
-    Name,
-    Named,
-    Prefix,
-    Rule,
-    Select,
-    Type,
-    Wrapped,
-)
+from pymetal.ir import Bits, Call, Cast, Const, Element, Expr, Invoke, Name, Rule, Select, Type
 
 PRIMARY = 16
 PREFIX = 15
@@ -133,29 +114,29 @@ class Printer:
         op = call.op
         narrow = self._narrow(call.type)
         exact = not op.wraps or not narrow
-        if isinstance(op.text, Named | Member | Field | Wrapped):
+        if isinstance(op.text, ir.Named | ir.Member | ir.Field | ir.Wrapped):
             args = [self.argument(a) for a in call.args]
         else:
             args = [self.expr(a) if op.congruent else self.value(a) for a in call.args]
         match op.text:
-            case Infix(symbol, precedence):
+            case ir.Infix(symbol, precedence):
                 left, right = (self._operand(a, precedence) for a in args)
                 # The operators are left-associative: an equal one on the right needs parentheses.
                 text = f"{left.within(precedence)} {symbol} {right.within(precedence + 1)}"
                 return Fragment(text, precedence, exact, op.rule is not Rule.SAME or not narrow)
-            case Prefix(symbol):
+            case ir.Prefix(symbol):
                 operand = args[0].within(PREFIX)
                 gap = f"({operand})" if operand.startswith(symbol) else operand
                 return Fragment(f"{symbol}{gap}", PREFIX, exact, op.rule is not Rule.SAME or not narrow)
-            case Member(function) if self.free:
+            case ir.Member(function) if self.free:
                 return Fragment(f"{self.owner}_{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
-            case Named(function) | Member(function):
+            case ir.Named(function) | ir.Member(function):
                 return Fragment(f"{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
-            case Field(name):
+            case ir.Field(name):
                 return Fragment(f"{args[0].within(PRIMARY)}.{name}")
-            case Wrapped("{0}"):
+            case ir.Wrapped("{0}"):
                 return args[0]
-            case Wrapped(pattern):
+            case ir.Wrapped(pattern):
                 # The operators of a pattern bind no tighter than comparisons do.
                 texts = [a.within(_SHIFT) if " " in pattern.replace(", ", ",") else a.text for a in args]
                 return Fragment(pattern.format(*texts, type=self.type(call.type)), PRIMARY, exact)
@@ -207,9 +188,7 @@ class Printer:
         kinds = {d.kind for d in (ir.resolve(source, e) for e in self.domain) if d is not None}
         if Kind.COMPLEX in kinds:
             return Fragment(convert(text, spelled, template=target == ir.Var()))
-        return Fragment(
-            f"{spelled}({text}, 0.0f)" if spelled == "float2" else f"c10::metal::cast_to<{spelled}>({text})"
-        )
+        return Fragment(f"float2({text}, 0.0f)" if spelled == "float2" else f"c10::metal::cast_to<{spelled}>({text})")
 
     def _const(self, value: bool | int | float | complex, type_: Type) -> Fragment:
         resolved = {ir.resolve(type_, d) for d in self.domain}
@@ -227,15 +206,18 @@ class Printer:
         return Fragment(text, PREFIX if text.startswith("-") else PRIMARY)
 
 
+def params_type(overload: ir.Overload) -> Type:
+    """What a functor's parameter struct is instantiated with: the type of its first symbolic scalar."""
+    types = [p.type for p in overload.function.scalars]
+    return next((t for t in types if not isinstance(t, ir.Concrete)), types[0])
+
+
 def params_argument(callee: ir.CheckedFunction, element: DType | None) -> str:
-    """What a functor's parameter struct is instantiated with at `element`: the type of its symbolic scalars."""
+    """The Metal name of `params_type` at `element`."""
     assert element is not None
     overload = callee.overload(element)
     assert overload is not None
-    scalars = overload.function.scalars
-    symbolic = next((p for p in scalars if not isinstance(p.type, ir.Concrete)), scalars[0])
-    resolved = ir.resolved(symbolic.type, element)
-    return resolved.metal
+    return ir.resolved(params_type(overload), element).metal
 
 
 def convert(text: str, target: str, *, template: bool = False) -> str:

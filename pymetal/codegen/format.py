@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 OLDEST = (19, 1)  # The release of PyTorch's linter; layouts of older ones differ.
 _STYLE = Path(__file__).with_name("clang-format.yaml")
-_INSTALL = "pip install 'clang-format>=19.1'"
 _warned = False
 
 
@@ -63,7 +62,8 @@ def format_metal(text: str) -> str:
 
 def same_text(a: str, b: str) -> bool:
     """True if two pieces of code differ in white space and in line breaks of comments only."""
-    return _squeezed(a) == _squeezed(b)
+    squeezed = ["".join(text.replace("//", " ").split()) for text in (a, b)]
+    return squeezed[0] == squeezed[1]
 
 
 @lru_cache(maxsize=256)
@@ -87,9 +87,6 @@ def _unformatted(text: str, reason: str) -> str:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(f"{reason.strip()}: emitted Metal is not formatted; {_INSTALL}", stacklevel=3)
+        hint = "emitted Metal is not formatted; pip install 'clang-format>=19.1'"
+        warnings.warn(f"{reason.strip()}: {hint}", stacklevel=3)
     return text
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.replace("//", " ").split())

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pymetal import ir
+from pymetal.codegen.constants import table_text, tables
 from pymetal.codegen.constraints import is_template, template_head
-from pymetal.codegen.expressions import Printer, params_argument
+from pymetal.codegen.expressions import Printer, params_argument, params_type
 from pymetal.codegen.format import format_metal
 from pymetal.codegen.names import helper_name, rename, to_ascii
 from pymetal.codegen.statements import INDENT, Line, block
-from pymetal.codegen.tables import table_text, tables
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, Span
 from pymetal.ir import Call, CheckedFunction, For, Let, Member, Op, Overload
@@ -113,12 +113,10 @@ def _function(checked: CheckedFunction, overload: Overload, name: str) -> list[L
     names = rename([*(p.name for p in params), *declared], reserved)
     element = "T" if template else overload.domain[0].metal
     printer = Printer(overload.domain, names, checked.name, checked.helper, element)
-    arguments = [f"const {printer.type(p.type)} {names[p.name]}" for p in function.params]
-    if checked.helper or len(function.scalars) < 2:
-        arguments += [f"const {printer.type(p.type)} {names[p.name]}" for p in function.scalars]
-    else:
-        symbolic = next((p for p in function.scalars if not _is_fixed(p)), function.scalars[0])
-        arguments.append(f"const {checked.name}_params<{printer.type(symbolic.type)}> params")
+    in_struct = not checked.helper and len(function.scalars) > 1
+    arguments = [f"const {printer.type(p.type)} {names[p.name]}" for p in (function.params if in_struct else params)]
+    if in_struct:
+        arguments.append(f"const {checked.name}_params<{printer.type(params_type(overload))}> params")
         names.update({p.name: f"params.{names[p.name]}" for p in function.scalars})
     head = template_head(checked, overload) if template else []
     return [
@@ -140,13 +138,8 @@ def scalar_type(checked: CheckedFunction, element: DType) -> str | None:
     if not scalars:
         return None
     if len(scalars) == 1:
-        resolved = ir.resolved(scalars[0].type, element)
-        return resolved.metal
+        return ir.resolved(scalars[0].type, element).metal
     return f"{checked.name}_params_{params_argument(checked, element)}"
-
-
-def _is_fixed(param: ir.Param) -> bool:
-    return isinstance(param.type, ir.Concrete)
 
 
 def params_struct(checked: CheckedFunction) -> list[Line]:
@@ -156,7 +149,7 @@ def params_struct(checked: CheckedFunction) -> list[Line]:
         return []
     names = rename(p.name for p in scalars)
     # A scalar that is symbolic in some overload is symbolic in the struct; under int_to_float it is float for integers.
-    symbolic = {p.name for o in checked.overloads for p in o.function.scalars if not _is_fixed(p)}
+    symbolic = {p.name for o in checked.overloads for p in o.function.scalars if not isinstance(p.type, ir.Concrete)}
     members = []
     for param in scalars:
         resolved = ir.resolved(param.type, checked.overloads[0].domain[0])

@@ -9,7 +9,7 @@ from pymetal import ir
 from pymetal.arity import Arity
 from pymetal.codegen.format import format_metal
 from pymetal.codegen.functor_text import FunctorText
-from pymetal.codegen.registrations import Helper, definition, lines, registrations
+from pymetal.codegen.registrations import Registration, definition, lines, registrations
 from pymetal.errors import CallError
 from pymetal.ir import CheckedFunction, Op
 from pymetal.ops import TABLE
@@ -27,6 +27,11 @@ class Entry:
     opmath: bool
     text: FunctorText
 
+    @property
+    def registrations(self) -> list[Registration]:
+        """The macro calls that register the functor."""
+        return registrations(self.checked, self.arity, self.text.scalar_types, self.opmath)
+
     def formatted(self) -> Entry:
         """The same functor with its text formatted, as it is placed in a file that has other text."""
         return replace(self, text=self.text.formatted())
@@ -37,17 +42,11 @@ def headers(checked: CheckedFunction) -> set[str]:
     return {"c10/metal/utils.h", *(op.header for op in ir.uses(checked) if op.header is not None)}
 
 
-def registration_lines(entry: Entry) -> tuple[list[str], list[Helper]]:
-    """The registrations of one functor, and the helper macros among them."""
-    calls = registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath)
-    return lines(calls, entry.arity)
-
-
 def metal_file(entries: Sequence[Entry]) -> str:
     """The text of a file with `entries`: self-contained, ASCII, the same bytes for the same input."""
     wanted = {_INDEXING}.union(*(headers(e.checked) for e in entries))
     includes = "".join(f"#include <{h}>\n" for h in sorted(wanted))
-    blocks = [registration_lines(e) for e in entries]
+    blocks = [lines(e.registrations, e.arity) for e in entries]
     helpers = dict.fromkeys(h for _, used in blocks for h in used)
     release, reason = required_release(entries)
     note = f"// Needs torch {release[0]}.{release[1]}: {reason}.\n\n" if release > (2, 8) else ""
@@ -90,7 +89,6 @@ def required_release(entries: Iterable[Entry]) -> tuple[tuple[int, int], str]:
     """The first torch release whose headers have everything that the registered form of `entries` uses, and what."""
     found = [((2, 8), "c10/metal")]
     for entry in entries:
-        calls = registrations(entry.checked, entry.arity, entry.text.scalar_types, entry.opmath)
-        found += [(c.macro.since, c.macro.name) for c in calls if c.macro is not entry.arity.castout]
+        found += [(c.macro.since, c.macro.name) for c in entry.registrations if c.macro is not entry.arity.castout]
         found += [(since, name) for name, since in needs(entry.checked)]
     return max(found)

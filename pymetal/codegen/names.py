@@ -1,4 +1,4 @@
-"""Names of the Python text that Metal would read as something else are given a trailing underscore."""
+"""Metal names for Python's: reserved names get a trailing underscore, and non-ASCII characters are spelled."""
 
 from __future__ import annotations
 
@@ -33,31 +33,14 @@ RESERVED = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 _VECTORS = frozenset(
-    f"{scalar}{size}"
-    for scalar in (
-        "float",
-        "half",
-        "bfloat",
-        "int",
-        "uint",
-        "short",
-        "ushort",
-        "char",
-        "uchar",
-        "long",
-        "ulong",
-        "bool",
-    )
+    f"{kind}{size}"
+    for kind in ("float", "half", "bfloat", "int", "uint", "short", "ushort", "char", "uchar", "long", "ulong", "bool")
     for size in (2, 3, 4, "2x2", "2x3", "2x4", "3x2", "3x3", "3x4", "4x2", "4x3", "4x4")
 )
-
-
 # Metal has whole families of functions and types with these beginnings.
 _FAMILY = re.compile(
     r"(?:simd|quad|simdgroup|quadgroup|threadgroup|atomic|packed)_|(?:texture|depth)(?:1d|2d|3d|cube|_)"
 )
-
-
 _SPELLED = str.maketrans({
     **dict.fromkeys("\u2010\u2011\u2013\u2014\u2212", "-"), **dict.fromkeys("\u2018\u2019", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'), "\u00d7": "x", "\u00b7": "*", "\u00f7": "/", "\u00b1": "+-",
@@ -111,21 +94,15 @@ def functor_name(name: str) -> str:
     return metal if metal[0].isalpha() else f"x{metal}"
 
 
-def _functions() -> frozenset[str]:
-    """The last parts of all function names that rows of the operator table print."""
-    named = (op.text.function for op in TABLE.values() if isinstance(op.text, Named | Member))
-    return frozenset(name.rpartition("::")[2] for name in named)
-
-
 # Names of functions in `metal::` and `c10::metal::`, which a using directive brings into every file.
-FUNCTIONS = _functions() | frozenset(
+FUNCTIONS = frozenset(
     """
     cast_to less safe_mod powi_impl as_type max min mul div all any array cross dfdx dfdy discard_fragment distance
     distance_squared dot faceforward fast_distance fast_length fast_normalize frexp fwidth length length_squared
     make_filled_vector modf norm normalize reflect refract sincos threadgroup_barrier transpose determinant
     unpack_unorm4x8_to_float pack_float_to_unorm4x8 vec matrix reduce_add
     """.split()  # noqa: SIM905 - a list of words reads better as words
-)
+).union(op.text.function.rpartition("::")[2] for op in TABLE.values() if isinstance(op.text, Named | Member))
 
 
 def helper_name(name: str) -> str:

@@ -37,7 +37,6 @@ class Helper:
 
     name: str
     calls: tuple[tuple[str, tuple[str, ...]], ...]  # (macro, type names)
-    since: tuple[int, int] = (2, 8)
 
 
 def _helper(name: str, macro: str, inputs: tuple[str, ...], output: str | None = None) -> Helper:
@@ -74,9 +73,8 @@ def registrations(
         if scalar is not None:
             found.append(Registration(arity.alpha, checked.name, (element.metal, scalar, result.metal)))
             continue
-        widen = opmath and arity.opmath is not None and dtypes.opmath(element) != element and element.kind in _WIDENED
-        widen |= opmath and arity.opmath is not None and element == dtypes.float32
-        macro = arity.opmath if widen and arity.opmath is not None else arity.plain
+        widened = element == dtypes.float32 or (element.kind in _WIDENED and dtypes.opmath(element) != element)
+        macro = arity.opmath if opmath and widened and arity.opmath is not None else arity.plain
         found.append(Registration(macro, checked.name, (element.metal, result.metal)))
         if result == dtypes.bool_ and overload.function.result == ir.BOOL and arity.castout is not None:
             found.append(Registration(arity.castout, checked.name, (element.metal, result.metal)))
@@ -106,22 +104,14 @@ def definition(helper: Helper) -> str:
 
     Calls of a macro that the installed headers do not have are left out: castout came with torch 2.13.
     """
-    castouts = [c for c in helper.calls if c[0] == "REGISTER_BINARY_CASTOUT_OP"]
-    if not castouts:
-        return _guarded(helper.name, _define(helper.name, helper.calls))
-    plain = tuple(c for c in helper.calls if c not in castouts)
-    both = f"#ifdef REGISTER_BINARY_CASTOUT_OP\n{_define(helper.name, helper.calls)}#else\n"
-    return _guarded(helper.name, f"{both}{_define(helper.name, plain)}#endif\n")
-
-
-def _guarded(name: str, text: str) -> str:
-    return f"#ifndef {name}\n{text}#endif\n"
+    text = _define(helper.name, helper.calls)
+    plain = tuple(c for c in helper.calls if c[0] != "REGISTER_BINARY_CASTOUT_OP")
+    if plain != helper.calls:
+        text = f"#ifdef REGISTER_BINARY_CASTOUT_OP\n{text}#else\n{_define(helper.name, plain)}#endif\n"
+    return f"#ifndef {helper.name}\n{text}#endif\n"
 
 
 def _define(name: str, calls: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
-    rows = [f"#define {name}(NAME)"]
-    rows += [f"  {macro}(NAME, {', '.join(types)});" for macro, types in calls]
-    rows[-1] = rows[-1].rstrip(";")
-    # As clang-format aligns them: one column past the longest line that is continued.
-    width = max(len(row) for row in rows[:-1]) + 1
-    return "".join(f"{row:<{width}}\\\n" for row in rows[:-1]) + rows[-1] + "\n"
+    rows = [f"  {macro}(NAME, {', '.join(types)})" for macro, types in calls]
+    body = "; \\\n".join(rows)
+    return f"#define {name}(NAME) \\\n{body}\n"

@@ -8,7 +8,7 @@ from typing_extensions import assert_never
 
 from pymetal.codegen.expressions import Printer
 from pymetal.errors import Span
-from pymetal.ir import Assign, Break, Const, Continue, Expr, For, If, Let, Return, Stmt, While
+from pymetal.ir import Assign, Break, Const, Continue, For, If, Let, Return, Stmt, While
 
 INDENT = "  "
 
@@ -79,20 +79,13 @@ def _head(loop: For, printer: Printer) -> str:
     """`int i = start; i < stop; i++`, with the comparison that the sign of the step asks for."""
     name = printer.names[loop.name]
     start, stop, step = (printer.expr(e) for e in (loop.start, loop.stop, loop.step))
-    known = _integer(loop.step)
-    if known is None:
+    known = loop.step.value if isinstance(loop.step, Const) else None
+    if not isinstance(known, int):
         tests = f"{step.text} > 0 ? {name} < {stop.within(11)} : {step.text} < 0 && {name} > {stop.within(11)}"
         return f"{printer.type(loop.type)} {name} = {start.text}; {tests}; {name} += {step.text}"
     test = f"{name} {'<' if known > 0 else '>'} {stop.within(11)}"
-    match known:
-        case 1:
-            advance = f"{name}++"
-        case -1:
-            advance = f"{name}--"
-        case _:
-            advance = f"{name} += {step.text}" if known > 0 else f"{name} -= {-known}"
+    if abs(known) == 1:
+        advance = f"{name}++" if known > 0 else f"{name}--"
+    else:
+        advance = f"{name} += {step.text}" if known > 0 else f"{name} -= {-known}"
     return f"{printer.type(loop.type)} {name} = {start.text}; {test}; {advance}"
-
-
-def _integer(expr: Expr) -> int | None:
-    return expr.value if isinstance(expr, Const) and isinstance(expr.value, int) else None

@@ -12,6 +12,7 @@ from pathlib import Path
 import clang_format
 import pytest
 import torch
+import trees
 from clang_format import tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from pymetal.codegen.format import ClangFormat, find_clang_format, format_metal,
 from pymetal.ir import Member
 from pymetal.ops import TABLE
 from pymetal.runtime.operation import metal_text
+from pymetal.upstream.placement import Placement
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ("addcmul", "atan2", "gelu_tanh", "logaddexp", "smooth_l1")
@@ -213,6 +215,26 @@ def test_unformatted_text_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
         assert text.isascii()
     library = pymetal.host.compile_shader(found["ActivationKernel.metal"])
     assert "hardsigmoid_dense_float_float" in dir(library)
+
+
+def placed(placement: Placement) -> str:
+    """The text of the Metal file that a placement changes."""
+    (path,) = (path for path in placement.checkout.changed if path.endswith(".metal"))
+    return placement.checkout.text(path)
+
+
+@pytest.mark.usefixtures("unwarned")
+def test_a_patch_without_clang_format(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The functor is placed as it is printed, and the notes say that nothing formatted it."""
+    root = trees.make(tmp_path / "pytorch", trees.GENERATIONS[0])
+    functor = load()["gcd"]
+    assert functor.functor_source in placed(functor.patch(root))
+    monkeypatch.setattr(formatting, "find_clang_format", lambda: None)
+    monkeypatch.setattr("pymetal.upstream.formatting.find_clang_format", lambda: None)
+    with pytest.warns(UserWarning, match="no clang-format"):
+        placement = functor.patch(root)
+    assert functor.text.source in placed(placement)
+    assert any("the new lines are not formatted" in note for note in placement.notes)
 
 
 # --- the finder ------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import pymetal
 from examples.atan2 import atan2
-from pymetal.codegen.literals import literal
+from pymetal.codegen.constants import literal
 from pymetal.runtime.operation import metal_text
 
 ATAN2 = """\

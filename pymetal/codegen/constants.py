@@ -1,4 +1,4 @@
-"""Numbers become Metal literals."""
+"""Numbers become Metal literals; tuples of numbers that a body indexes become arrays in constant memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
-from pymetal import dtypes
+from pymetal import dtypes, ir
+from pymetal.codegen.names import identifier
 from pymetal.dtypes import DType, Kind
+from pymetal.ir import CheckedFunction, Element, Table
 
 
 def literal(value: bool | int | float | complex) -> str:
@@ -39,3 +41,25 @@ def literal_of(value: bool | int | float | complex, dtype: DType) -> str:
         return "true" if value else "false"
     text = literal(float(value) if dtype.kind is Kind.FLOATING else int(value))
     return text if dtype in (dtypes.float32, dtypes.int32) else f"{dtype.metal}({text})"
+
+
+# --- arrays -----------------------------------------------------------------------------------------------------------
+
+
+def table_name(owner: str, table: Table) -> str:
+    """The array's name: it stands at file scope, so it carries the name of the function that uses it."""
+    return identifier(f"{owner}_{table.name}")
+
+
+def tables(checked: CheckedFunction) -> dict[str, Table]:
+    """The tables that a function's own bodies index, by name."""
+    bodies = [overload.function.body for overload in checked.overloads]
+    found = (e.table for body in bodies for e in ir.expressions(body) if isinstance(e, Element))
+    return {table_name(checked.name, table): table for table in found}
+
+
+def table_text(name: str, table: Table) -> str:
+    """The definition of an array."""
+    element = "float" if table.type == ir.WEAK_FLOAT else "int" if table.type == ir.WEAK_INT else "long"
+    values = ", ".join(literal(float(v) if element == "float" else v) for v in table.values)
+    return f"constant {element} {name}[] = {{{values}}};"
