@@ -1,4 +1,4 @@
-"""What the project says of itself is true: CONTRIBUTING.md, the hosted workflow, the pre-commit hooks, what tests share."""
+"""What the project says of itself is true: CONTRIBUTING.md, the hosted workflow, the hooks, what tests share."""
 
 from __future__ import annotations
 
