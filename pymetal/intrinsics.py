@@ -50,7 +50,7 @@ class Namespace:
         self.__name__ = prefix
         for name, op in TABLE.items():
             head, _, last = name.rpartition(".")
-            if head == prefix:
+            if head == prefix and "-" not in last:
                 setattr(self, last, Intrinsic(op))
 
     # Only reached for names that are not there; the annotation tells type checkers that the others are.

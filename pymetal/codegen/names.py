@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from pymetal import dtypes
+from pymetal.dtypes import Kind
 from pymetal.ir import Member, Named
 from pymetal.ops import TABLE
 
@@ -34,20 +36,7 @@ RESERVED = frozenset(
 )
 _VECTORS = frozenset(
     f"{scalar}{size}"
-    for scalar in (
-        "float",
-        "half",
-        "bfloat",
-        "int",
-        "uint",
-        "short",
-        "ushort",
-        "char",
-        "uchar",
-        "long",
-        "ulong",
-        "bool",
-    )
+    for scalar in (d.metal for d in dtypes.ALL if d.kind is not Kind.COMPLEX)
     for size in (2, 3, 4, "2x2", "2x3", "2x4", "3x2", "3x3", "3x4", "4x2", "4x3", "4x4")
 )
 

@@ -81,7 +81,7 @@ def _operand(row: Row, dtype: torch.dtype, at: int, per_binade: int) -> Tensor:
         return torch.cat([grids.edges(dtype), grids.integers(dtype, 300, seed=at)])
     low, high = (row.ranges[at] if at < len(row.ranges) and row.ranges[at] else None) or (None, None)
     if dtype.is_complex:
-        part = ulp.real_dtype(dtype)
+        part = dtype.to_real()
         assert row.complex_range is not None
         low, high = row.complex_range
         parts = [grids.stratified(part, 40, low=low, high=high, seed=2 * at + i) for i in range(2)]
