@@ -133,11 +133,11 @@ _c10(
 # By a: none, as in torch.
 _c10(
     "igamma", torch.igamma, lambda a, x, r: (None, _gamma_density(a, x)),
-    lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True), arity=2, since=(2, 9),
+    lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True) if a > 0 and x >= 0 else mp.nan, arity=2, since=(2, 9),
 )  # fmt: skip
 _c10(
     "igammac", torch.igammac, lambda a, x, r: (None, -_gamma_density(a, x)),
-    lambda mp, a, x: mp.gammainc(a, x, regularized=True), arity=2, since=(2, 9),
+    lambda mp, a, x: mp.gammainc(a, x, regularized=True) if a > 0 and x >= 0 else mp.nan, arity=2, since=(2, 9),
 )  # fmt: skip
 
 # --- exponentials and logarithms of several --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pymetal.upstream import cpp
 from pymetal.upstream.checkout import OPERATIONS, Checkout, line_of
 from pymetal.upstream.registered_kernels import Registered, library_macros
 
-_CALL = re.compile(r"\blib\.(exec_(?:unary|binary|ternary)_kernel)(_with_params)?\s*\(")
+_CALL = re.compile(rf"\blib\.({'|'.join(a.exec_call for a in ARITIES)})(_with_params)?\s*\(")
 # `scalar_arg_type` as upstream writes it.
 _FIXED = {
     f"{prefix}{dtype.aten}": dtype.metal
