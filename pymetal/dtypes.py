@@ -31,16 +31,30 @@ ANY = frozenset(Kind)
 
 @dataclass(frozen=True)
 class DType:
-    """One element type. Calling it casts, both inside a functor's body and on a tensor."""
+    """One element type, and everything that is known of it by name. Calling it casts, in a body and on a tensor."""
 
     name: str  # pymetal's and torch's name, but for `bool_`
     metal: str  # as Metal and the REGISTER macros spell it; "" where Metal has no such type
     kind: Kind
     bits: int
+    aten: str  # c10::ScalarType's name of it, without the k
+    scalar_type: int  # its number there
+    cpp: str = ""  # as host code spells a member of a parameter struct; "" where upstream passes none
+    cast: str | None = None  # of `compile_shader`'s arg_casts, for a Python number; None: bound as int64 or float32
+    # Other dtypes by name.
+    opmath: str = ""  # c10::metal::opmath_t, where it is another one: half2 widens from torch 2.13 on
+    complex: str = ""  # with parts of this type, or of the next wider one that torch has
+    real: str = ""  # of the parts
+    double: str = ""  # at double precision
 
     # Two dtypes are equal if their names are; the generated hash would mix four fields on every look-up.
     def __hash__(self) -> int:
         return hash(self.name)
+
+    @property
+    def is_half(self) -> bool:
+        """True for the two floats of 16 bits, for which kernels compute in float."""
+        return self.kind is Kind.FLOATING and self.bits == 16
 
     @property
     def torch(self) -> torch.dtype:
@@ -59,32 +73,46 @@ class DType:
         return f"pymetal.{self.name}"
 
 
-float32 = DType("float32", "float", Kind.FLOATING, 32)
-float16 = DType("float16", "half", Kind.FLOATING, 16)
-bfloat16 = DType("bfloat16", "bfloat", Kind.FLOATING, 16)
-int64 = DType("int64", "long", Kind.SIGNED, 64)
-int32 = DType("int32", "int", Kind.SIGNED, 32)
-int16 = DType("int16", "short", Kind.SIGNED, 16)
-uint8 = DType("uint8", "uchar", Kind.UNSIGNED, 8)
-int8 = DType("int8", "char", Kind.SIGNED, 8)
-bool_ = DType("bool_", "bool", Kind.BOOL, 8)
-complex64 = DType("complex64", "float2", Kind.COMPLEX, 64)
-complex32 = DType("complex32", "half2", Kind.COMPLEX, 32)
-uint64 = DType("uint64", "ulong", Kind.UNSIGNED, 64)
-uint32 = DType("uint32", "uint", Kind.UNSIGNED, 32)
-uint16 = DType("uint16", "ushort", Kind.UNSIGNED, 16)
+float32 = DType(
+    "float32", "float", Kind.FLOATING, 32, "Float", 6, "float", complex="complex64", double="float64"
+)  # fmt: skip
+float16 = DType(
+    "float16", "half", Kind.FLOATING, 16, "Half", 5, "c10::Half", "fp16", opmath="float32", complex="complex32",
+    double="float64",
+)  # fmt: skip
+bfloat16 = DType(
+    "bfloat16", "bfloat", Kind.FLOATING, 16, "BFloat16", 15, "c10::BFloat16", "bf16", opmath="float32",
+    complex="complex64", double="float64",
+)  # fmt: skip
+int64 = DType("int64", "long", Kind.SIGNED, 64, "Long", 4, "int64_t")
+int32 = DType("int32", "int", Kind.SIGNED, 32, "Int", 3, "int32_t", "int32")
+int16 = DType("int16", "short", Kind.SIGNED, 16, "Short", 2, "int16_t", "int16", opmath="int32")
+uint8 = DType("uint8", "uchar", Kind.UNSIGNED, 8, "Byte", 0, "uint8_t", "uint8", opmath="int32")
+int8 = DType("int8", "char", Kind.SIGNED, 8, "Char", 1, "int8_t", "int8", opmath="int32")
+bool_ = DType("bool_", "bool", Kind.BOOL, 8, "Bool", 11, "bool", "uint8")
+complex64 = DType("complex64", "float2", Kind.COMPLEX, 64, "ComplexFloat", 9, real="float32", double="complex128")
+complex32 = DType(
+    "complex32", "half2", Kind.COMPLEX, 32, "ComplexHalf", 8, cast="fp16", opmath="complex64", real="float16",
+    double="complex128",
+)  # fmt: skip
+uint64 = DType("uint64", "ulong", Kind.UNSIGNED, 64, "UInt64", 29)
+uint32 = DType("uint32", "uint", Kind.UNSIGNED, 32, "UInt32", 28, cast="int32")
+uint16 = DType("uint16", "ushort", Kind.UNSIGNED, 16, "UInt16", 27)
 
 # Known to the reference only: Metal has no double.
-float64 = DType("float64", "", Kind.FLOATING, 64)
-complex128 = DType("complex128", "", Kind.COMPLEX, 128)
+float64 = DType("float64", "", Kind.FLOATING, 64, "Double", 7, complex="complex128")
+complex128 = DType("complex128", "", Kind.COMPLEX, 128, "ComplexDouble", 10, real="float64")
 
 # In the order in which upstream's helper macros list them; registrations are printed in this order.
 ALL: tuple[DType, ...] = (
     float32, float16, bfloat16, int64, int32, int16, uint8, int8, bool_, complex64, complex32, uint64, uint32, uint16,
 )  # fmt: skip
+DOUBLES: tuple[DType, ...] = (float64, complex128)
 BY_NAME = {d.name: d for d in ALL}
 BY_METAL = {d.metal: d for d in ALL}
-_BY_TORCH = {d.torch: d for d in (*ALL, float64, complex128)}
+CASTS: tuple[str, ...] = tuple(dict.fromkeys(d.cast for d in ALL if d.cast is not None))
+_ROWS = {d.name: d for d in (*ALL, *DOUBLES)}
+_BY_TORCH = {d.torch: d for d in _ROWS.values()}
 
 # The words of `dtypes=`. uint16, uint32 and uint64 take part only when named one by one: torch itself has few
 # operators for them.
@@ -95,20 +123,6 @@ WORDS: dict[str, tuple[DType, ...]] = {
     "complex": (complex64, complex32),
 }
 
-_COMPLEX_OF = {
-    "float16": complex32, "float32": complex64, "bfloat16": complex64, "float64": complex128,
-}  # fmt: skip
-_REAL_OF = {"complex32": float16, "complex64": float32, "complex128": float64}
-# c10::metal::opmath_t; half2 widens from torch 2.13 on. 8- and 16-bit integers widen to int.
-_OPMATH = {
-    "float16": float32,
-    "bfloat16": float32,
-    "complex32": complex64,
-    "int16": int32,
-    "int8": int32,
-    "uint8": int32,
-}
-
 
 def from_torch(dtype: torch.dtype) -> DType | None:
     """The element type of a torch dtype, or None if there is none (quantised and 8-bit floats)."""
@@ -117,17 +131,27 @@ def from_torch(dtype: torch.dtype) -> DType | None:
 
 def complex_of(dtype: DType) -> DType | None:
     """The complex type with parts of `dtype` (bfloat16 widens to complex64, as in torch); a complex type is its own."""
-    return dtype if dtype.kind is Kind.COMPLEX else _COMPLEX_OF.get(dtype.name)
+    return dtype if dtype.kind is Kind.COMPLEX else _ROWS.get(dtype.complex)
 
 
 def real_of(dtype: DType) -> DType:
     """The type of the parts of a complex type; every other type is its own."""
-    return _REAL_OF.get(dtype.name, dtype)
+    return _ROWS.get(dtype.real, dtype)
 
 
 def opmath(dtype: DType) -> DType:
     """The type in which `c10::metal::opmath_t` computes for `dtype`."""
-    return _OPMATH.get(dtype.name, dtype)
+    return _ROWS.get(dtype.opmath, dtype)
+
+
+def at_opmath(dtype: DType) -> DType:
+    """`at::toOpMathType`, which unlike `c10::metal::opmath_t` leaves integers as they are."""
+    return dtype if dtype.kind in INTEGRAL else opmath(dtype)
+
+
+def double_of(dtype: DType) -> DType:
+    """The type of a float or complex number at double precision; every other type is its own."""
+    return _ROWS.get(dtype.double, dtype)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ meaning, so that the undecorated body of a functor can be run, and debugged, as 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 
 from pymetal.dtypes import INTEGRAL, DType, Kind, TypeVariable, from_torch
 from pymetal.ir import Op
-from pymetal.ops import TABLE
+from pymetal.ops import BY_ALIAS
 
 
 class Intrinsic:
@@ -41,6 +42,11 @@ class Intrinsic:
         return f"<pymetal {self.op.name}>"
 
 
+@functools.cache
+def _intrinsic(op: Op) -> Intrinsic:
+    return Intrinsic(op)
+
+
 class Namespace:
     """The functions of the table whose names start with a prefix."""
 
@@ -48,14 +54,16 @@ class Namespace:
 
     def __init__(self, prefix: str) -> None:
         self.__name__ = prefix
-        for name, op in TABLE.items():
-            head, _, last = name.rpartition(".")
-            if head == prefix:
-                setattr(self, last, Intrinsic(op))
 
-    # Only reached for names that are not there; the annotation tells type checkers that the others are.
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self.__name__} has no function {name!r}")
+        op = BY_ALIAS.get(f"{self.__name__}.{name}")
+        if op is None:
+            raise AttributeError(f"{self.__name__} has no function {name!r}")
+        return _intrinsic(op)
+
+    def __dir__(self) -> list[str]:
+        names = (name.rpartition(".") for name in BY_ALIAS)
+        return [*super().__dir__(), *(last for head, _, last in names if head == self.__name__)]
 
     def __repr__(self) -> str:
         return f"<pymetal namespace {self.__name__}>"

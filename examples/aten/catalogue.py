@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pymetal.accuracy import exact
+from pymetal.accuracy import elementwise
 
 aten: Any = torch.ops.aten
 
@@ -67,7 +67,7 @@ def _on_bool(function: Callable[..., Tensor], on_bool: Callable[..., Tensor]) ->
 
 def _on_integers(function: Callable[..., Tensor], whole: Callable[[int, int], int]) -> Callable[..., Tensor]:
     """torch's operator on floats; on integers Python's, as torch raises, or traps, where a divisor is zero or -1."""
-    return lambda a, b: function(a, b) if a.is_floating_point() else exact.on_integers(whole, a, b)
+    return lambda a, b: function(a, b) if a.is_floating_point() else elementwise.on_integers(whole, a, b)
 
 
 def _div_trunc(a: int, b: int) -> int:
@@ -145,7 +145,7 @@ def _with_poles(x: Tensor, value: Tensor, pole: float = math.inf) -> Tensor:
 
 def _airy_ai(x: Tensor) -> Tensor:
     """torch's own loses its digits where the argument is large and negative."""
-    return exact.on_reals(mpmath.airyai, x, digits=30)
+    return elementwise.on_reals(mpmath.airyai, x, digits=30)
 
 
 def _pow_scalar(x: Tensor, *, exponent: Any) -> Tensor:
@@ -171,8 +171,8 @@ CATALOGUE: dict[str, Row] = {
     "div_trunc": Row(_on_integers(lambda a, b: torch.trunc(a / b), _div_trunc), narrow=True),
     "remainder": Row(_on_integers(torch.remainder, _remainder)),
     "fmod": Row(_on_integers(torch.fmod, _fmod)),
-    "gcd": Row(lambda a, b: exact.on_integers(math.gcd, a, b)),
-    "lcm": Row(lambda a, b: exact.on_integers(math.lcm, a, b).abs() if a.dtype is not torch.bool else a & b),
+    "gcd": Row(lambda a, b: elementwise.on_integers(math.gcd, a, b)),
+    "lcm": Row(lambda a, b: elementwise.on_integers(math.lcm, a, b).abs() if a.dtype is not torch.bool else a & b),
     # extremes
     "fmax": Row(torch.fmax),
     "fmin": Row(torch.fmin),

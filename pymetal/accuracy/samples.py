@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pymetal.accuracy import grids, ulp
+from pymetal.accuracy import grids
 
 _LONGEST_GRID = 1 << 16  # combinations
 _SMALL = {torch.int8, torch.uint8, torch.bool}
@@ -138,7 +138,7 @@ def _random_column(dtype: torch.dtype, size: int, seed: int) -> Tensor:
     """A shuffled column: half over all exponents, half at everyday magnitudes."""
     generator = torch.Generator().manual_seed(seed + 1000)
     if dtype.is_complex:
-        part = ulp.real_dtype(dtype)
+        part = dtype.to_real()
         real, imag = (_random_column(part, size, 2 * seed + 7 + i) for i in range(2))
         # Everyday magnitudes only: upstream's complex functions overflow early, and so do torch's.
         return torch.complex(_middle(real), _middle(imag)).to(dtype)

@@ -88,8 +88,8 @@ def error(actual: Tensor, exact: Tensor, *, floor: float = 0.0) -> Tensor:
     """
     if actual.is_complex():
         parts = torch.view_as_real(actual.to(torch.complex128)), torch.view_as_real(exact.to(torch.complex128))
-        unit = spacing(parts[1].abs().nan_to_num(nan=0.0).amax(-1), real_dtype(actual.dtype), floor)
-        return _error(*parts, unit.unsqueeze(-1), real_dtype(actual.dtype)).amax(-1)
+        unit = spacing(parts[1].abs().nan_to_num(nan=0.0).amax(-1), actual.dtype.to_real(), floor)
+        return _error(*parts, unit.unsqueeze(-1), actual.dtype.to_real()).amax(-1)
     _check(actual, exact.shape)
     wide = exact.double()
     return _error(actual.double(), wide, spacing(wide.nan_to_num(nan=0.0), actual.dtype, floor), actual.dtype)
@@ -100,13 +100,6 @@ def worst(actual: Tensor, exact: Tensor, *, floor: float = 0.0) -> float:
     if actual.numel() == 0:
         return 0.0
     return float(error(actual, exact, floor=floor).max())
-
-
-def real_dtype(dtype: torch.dtype) -> torch.dtype:
-    """The dtype of the parts of a complex dtype; every other dtype is its own."""
-    return {torch.complex32: torch.float16, torch.complex64: torch.float32}.get(
-        dtype, torch.float64 if dtype is torch.complex128 else dtype
-    )
 
 
 def _error(actual: Tensor, exact: Tensor, unit: Tensor, dtype: torch.dtype) -> Tensor:

@@ -15,17 +15,12 @@ from pymetal import dtypes, ir
 from pymetal.accuracy.compare import compare
 from pymetal.check.outcomes import show
 from pymetal.codegen.functor_text import functor_text
-from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError, Span
-from pymetal.ir.builder import TABLE
+from pymetal.ops import TABLE
 from pymetal.runtime.dispatch import Caller
 from pymetal.runtime.operation import Operation
 from pymetal.semantics.interpreter import evaluate
 
-_PREFIX = "metal.c10."
-# c10's names for what Metal has as well; calling Metal's is no reimplementation.
-_PLAIN = frozenset({"max", "min", "mul", "div", "fma", "conj", "less", "fmod", "remainder", "floor_divide", "div_floor",
-                    "safe_mod", "pow"})  # fmt: skip
 _CLOSE = 1e-6
 _NO_DIGIT = 2.0**23  # ulp: what is further off, as sin(pi * 1e25), is not more wrong
 _MARGIN = 4.0  # ulp of float that make no difference: Metal's own functions are as far off
@@ -46,19 +41,16 @@ def alike(functor: Operation) -> Iterator[tuple[str, str, str, Span | None]]:
         if any(isinstance(e, ir.Bits) for body in everything for e in ir.expressions(body)):
             continue
         loops = any(isinstance(s, ir.While) for body in everything for s in ir.statements(body))
-        used = {op.name for op in ir.uses(checked)}
+        used = ir.uses(checked)
         operands = _operands(len(function.params))
         mine = evaluate(function, dtypes.float32, operands, {}, wide=True).double()
-        for name, op in TABLE.items():
-            base = name.removeprefix(_PREFIX)
-            if name == base or base in _PLAIN or name in used or op.arity != len(operands):
-                continue
-            if Kind.FLOATING not in op.kinds or "-" in base or op.params is not None:
+        for op in TABLE.values():
+            if not op.suggested or op in used or op.arity != len(operands):
                 continue
             if _same(mine, op.torch(*operands)):
                 difference = _difference(function, op, loops=loops)
                 if difference is not None:
-                    yield checked.name, base, difference, _first_place(function.body)
+                    yield checked.name, op.base, difference, _first_place(function.body)
                 break
 
 
@@ -127,7 +119,7 @@ def _kernel(op: ir.Op) -> Caller:
     names = tuple("abcdefgh"[: op.arity])
     value = ir.Call(op, tuple(ir.Name(n, type_) for n in names), type_)
     function = ir.Function(tuple(ir.Param(n, type_) for n in names), (), type_, (ir.Return(value),))
-    name = "alike_" + op.name.rpartition(".")[2]
+    name = f"alike_{op.base}"
     checked = ir.CheckedFunction(name, "", (ir.Overload((dtypes.float32,), function),))
     return Caller(name, names, {}, checked, functor_text(checked), widens=False, to_float=False)
 

@@ -18,7 +18,6 @@ from pymetal.host import float_mode
 from pymetal.runtime.operation import Operation
 
 _AGAIN = (48, 1500)  # elements whose right value is computed again, at the errors' top: first few, then all
-_SIGNLESS = frozenset({"max", "min", "fmax", "fmin", "max3", "min3", "fmax3", "fmin3", "clamp", "saturate"})
 _ROUNDINGS = 4.0  # ulp that a few steps in half can be off
 _TINY = 1e-30  # below it products of floats are subnormal
 
@@ -28,7 +27,8 @@ def default_limit(result: torch.dtype) -> float:
 
     Half and bfloat are computed in float and rounded once, or should be.
     """
-    return 1.0 if result in (torch.float16, torch.bfloat16, torch.complex32) else 4.0
+    part = result.to_real()
+    return 1.0 if part.is_floating_point and part.itemsize == 2 else 4.0
 
 
 class Beside:
@@ -54,7 +54,7 @@ class Beside:
     @functools.cached_property
     def signless(self) -> bool:
         """Whether the sign of a zero is nobody's to judge: those of max and min are either, on the CPU as on a GPU."""
-        return any(op.name.rpartition(".")[2].partition("-")[0] in _SIGNLESS for op in ir.uses(self.functor.ir))
+        return not all(op.signed_zero for op in ir.uses(self.functor.ir))
 
     @functools.cached_property
     def flushed(self) -> tuple[Tensor, tuple[Tensor, ...]] | None:

@@ -15,18 +15,11 @@ from pymetal.check.findings import Finding, finding
 from pymetal.check.rounding import most_on_a_path
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import Span
+from pymetal.ops import python as ops
 from pymetal.runtime.operation import Operation
 
 Rule = Callable[[Operation], Iterator[Finding]]
 _INTEGERS = frozenset({Kind.SIGNED, Kind.UNSIGNED})
-_DIVISIONS = frozenset({
-    "floordiv_int", "mod_int", "metal.c10.div", "metal.c10.fmod", "metal.c10.remainder", "metal.c10.safe_mod",
-    "metal.c10.floor_divide", "floor_divide-integer", "remainder-integer", "fmod-integer",
-})  # fmt: skip
-_EXACT = frozenset({
-    "neg", "abs", "max", "min", "floor", "ceil", "trunc", "rint", "round", "fabs", "copysign", "sign", "fmax", "fmin",
-    "clamp", "nextafter", "real", "imag", "conj", "select", "min3", "max3",
-})  # fmt: skip
 
 
 def lint(functor: Operation) -> list[Finding]:
@@ -74,20 +67,17 @@ def int_through_float(functor: Operation) -> Iterator[Finding]:
 
 def float_equality(functor: Operation) -> Iterator[Finding]:
     """`a == b` of floats inside a functor that is no comparison, and that tests NaN nowhere."""
-    tested = {op.name.rpartition(".")[2] for op in ir.uses(functor.ir)} & {"isnan", "isunordered", "isordered"}
-    if tested:
+    if any(op.tests_nan for op in ir.uses(functor.ir)):
         return
     for overload, expr, span in _walk(functor):
-        if not isinstance(expr, ir.Call) or expr.op.name not in ("eq", "ne"):
+        if not isinstance(expr, ir.Call) or expr.op not in (ops.EQ, ops.NE):
             continue
         numbers = any(isinstance(_bare(a), ir.Const) for a in expr.args)
         floats = any(d.kind is Kind.FLOATING for d in _kinds(expr.args[0].type, overload))
         truth = all(d.kind is Kind.BOOL for d in _kinds(overload.function.result, overload))
         if floats and not numbers and not truth:
             served = [d for d in overload.domain if d.kind is Kind.FLOATING]
-            yield finding(
-                "float-equality", functor, span, _names(served), symbol="==" if expr.op.name == "eq" else "!="
-            )
+            yield finding("float-equality", functor, span, _names(served), symbol=expr.op.symbol)
 
 
 def _bare(expr: ir.Expr) -> ir.Expr:
@@ -97,19 +87,17 @@ def _bare(expr: ir.Expr) -> ir.Expr:
 def fast_maths(functor: Operation) -> Iterator[Finding]:
     """`metal.fast.*`."""
     for overload, expr, span in _walk(functor):
-        if isinstance(expr, ir.Call) and ".fast." in expr.op.name:
-            base = expr.op.name.rpartition(".")[2]
-            yield finding("fast", functor, span, _names(overload.domain), name=expr.op.name, base=base)
+        if isinstance(expr, ir.Call) and expr.op.fast:
+            yield finding("fast", functor, span, _names(overload.domain), name=expr.op.name, base=expr.op.base)
 
 
 def half_arithmetic(functor: Operation) -> Iterator[Finding]:
     """More than one operation that rounds to half or bfloat, on one path."""
-    halves = {dtypes.float16, dtypes.bfloat16}
     for overload in functor.ir.overloads:
         hit = {}
         for element in overload.domain:
             compute = functor.caller.compute(element)
-            if element not in halves or compute not in halves:
+            if not (element.is_half and compute.is_half):
                 continue
             rounding = most_on_a_path(overload.function.body, functools.partial(_rounds, compute=compute))
             if len(rounding) > 1:
@@ -129,17 +117,13 @@ def _rounds(expr: ir.Expr, compute: DType) -> bool:
     """Whether an expression rounds to `compute`: an operator on it, or a conversion of what a wider one gave."""
     if isinstance(expr, ir.Call):
         constant = all(isinstance(_bare(a), ir.Const) for a in expr.args)
-        return ir.resolve(expr.type, compute) == compute and not _exact(expr) and not constant
+        return ir.resolve(expr.type, compute) == compute and expr.op.rounds and not constant
     if not isinstance(expr, ir.Cast) or not isinstance(expr.value, ir.Call):
         return False
     narrows = ir.resolve(expr.type, compute) == compute and ir.resolve(expr.value.type, compute) == dtypes.float32
     # fabs(float(x)) has no more digits than x.
     narrow = all(ir.resolve(_bare(a).type, compute) == compute for a in expr.value.args)
-    return narrows and not (_exact(expr.value) and narrow)
-
-
-def _exact(call: ir.Call) -> bool:
-    return call.op.name.rpartition(".")[2].partition("-")[0] in _EXACT
+    return narrows and (expr.value.op.rounds or not narrow)
 
 
 def integer_division(functor: Operation) -> Iterator[Finding]:
@@ -149,7 +133,7 @@ def integer_division(functor: Operation) -> Iterator[Finding]:
             name
             for e in ir.expressions(overload.function.body)
             if isinstance(e, ir.Call)
-            and e.op.name in ("eq", "ne", "lt", "le", "gt", "ge")
+            and e.op.rule is ir.TypeRule.COMPARE
             and any(isinstance(_bare(a), ir.Const) for a in e.args)
             for a in e.args
             if isinstance(name := _bare(a), ir.Name)
@@ -158,7 +142,7 @@ def integer_division(functor: Operation) -> Iterator[Finding]:
         for stmt in ir.statements(overload.function.body):
             for whole in ir.own_expressions(stmt):
                 for expr in ir.subexpressions(whole):
-                    if not isinstance(expr, ir.Call) or expr.op.name not in _DIVISIONS:
+                    if not isinstance(expr, ir.Call) or not expr.op.divides:
                         continue
                     integral = [d for d in _kinds(expr.type, overload) if d.kind in _INTEGERS]
                     divisor = _bare(expr.args[1])
@@ -175,10 +159,10 @@ def _never_zero(expr: ir.Expr) -> bool:
     expr = _bare(expr)
     if isinstance(expr, ir.Const):
         return True
-    if not isinstance(expr, ir.Call) or expr.op.name not in ("bitor", "max"):
+    if not isinstance(expr, ir.Call) or expr.op not in (ops.BITOR, ops.MAX):
         return False
     constants = [v for a in expr.args if isinstance(c := _bare(a), ir.Const) and isinstance(v := c.value, int)]
-    return any(v != 0 if expr.op.name == "bitor" else v > 0 for v in constants)
+    return any(v != 0 if expr.op is ops.BITOR else v > 0 for v in constants)
 
 
 def unreached(functor: Operation) -> Iterator[Finding]:

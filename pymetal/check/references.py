@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 
 from pymetal import ir
-from pymetal.accuracy import exact
+from pymetal.accuracy import elementwise
+from pymetal.check.exact_operators import exact_operator
 from pymetal.check.torch_operators import Operator, call, take
 from pymetal.dtypes import DType, Kind
 from pymetal.runtime.operation import Operation
-from pymetal.semantics import exact as precise
+from pymetal.semantics import exact_interpreter
 from pymetal.semantics.interpreter import evaluate
 
 Scalars = dict[str, Any]
@@ -93,7 +94,7 @@ def meaning(functor: Operation, element: DType, scalars: Scalars) -> Witness:
         return wide(found) if result.is_floating_point or result.is_complex else found.to(result)
 
     def again(operands: tuple[Tensor, ...]) -> Tensor | None:
-        return precise.evaluate(function, compute, operands, scalars) if result.is_floating_point else None
+        return exact_interpreter.evaluate(function, compute, operands, scalars) if result.is_floating_point else None
 
     return Witness("its meaning in float64", values, again)
 
@@ -116,10 +117,10 @@ def against(operator: Operator, functor: Operation, element: DType, scalars: Sca
         return wide(found) if inexact else found
 
     name = operator.name if operator.scalar else f"{operator.name} in float64" if inexact else operator.name
-    oracle = None if operator.scalar else precise.FUNCTIONS.get(functor.name)
+    oracle = None if operator.scalar else exact_operator(functor.name)
     again = None
     if oracle is not None and inexact and element.kind is not Kind.COMPLEX and not scalars:
-        again = lambda operands: exact.on_reals(oracle, *operands)  # noqa: E731
+        again = lambda operands: elementwise.on_reals(oracle, *operands, digits=exact_interpreter.DIGITS)  # noqa: E731
     return Witness(name, values, again)
 
 

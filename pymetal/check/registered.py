@@ -29,11 +29,6 @@ Version: TypeAlias = tuple[int, int]
 
 MAX_DIMS = 16  # max_ndim of c10/metal/common.h, which no kernel checks
 PER_THREAD = 4  # ILP_PER_THREAD of c10/metal/common.h
-# c10::ScalarType, as kernels that cast at run time get it.
-SCALAR_TYPES = {
-    "uchar": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "half2": 8, "float2": 9, "bool": 11,
-    "bfloat": 15, "ushort": 27, "uint": 28, "ulong": 29,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -163,7 +158,7 @@ class Launch:
     @property
     def codes(self) -> list[int]:
         """The scalar types of the operands."""
-        return [SCALAR_TYPES[_metal(t.dtype).metal] for t in self.tensors]
+        return [_metal(t.dtype).scalar_type for t in self.tensors]
 
     @property
     def widths(self) -> list[int]:
@@ -173,7 +168,7 @@ class Launch:
     @property
     def out_code(self) -> int:
         """The scalar type of the output."""
-        return SCALAR_TYPES[_metal(self.out.dtype).metal]
+        return _metal(self.out.dtype).scalar_type
 
 
 def _words(numbers: Sequence[int]) -> list[int]:
@@ -399,12 +394,6 @@ def _metal(dtype: torch.dtype) -> DType:
 
 # --- scalars: bytes as the kernel's own type has them ---
 
-_CASTS = {
-    "half": "fp16", "bfloat": "bf16", "half2": "fp16", "int": "int32", "uint": "int32", "short": "int16",
-    "char": "int8", "uchar": "uint8", "bool": "uint8",
-}  # fmt: skip
-_TORCH_BYTES = {"float": torch.float32, "half": torch.float16, "bfloat": torch.bfloat16}
-
 
 def _bound_scalars(functor: Operation, element: DType, values: Sequence[Number]) -> tuple[Any, str | None]:
     """The scalar parameters as one argument: a number with its cast, or the bytes of a struct."""
@@ -418,7 +407,7 @@ def _bound_scalars(functor: Operation, element: DType, values: Sequence[Number])
         check_scalar(functor.name, param.name, value, resolved)
         types.append(resolved)
     if len(values) == 1:
-        return _number(values[0], types[0]), _CASTS.get(types[0].metal)
+        return _number(values[0], types[0]), types[0].cast
     data = b""
     for value, dtype in zip(values, types, strict=True):
         width = dtype.bits // 8

@@ -26,7 +26,6 @@ from pymetal.dtypes import DType
 from pymetal.runtime.operation import Operation
 
 PARTS = ("accuracy", "form", "lint")
-_HALVES = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ def _check(functor: Operation, options: Options, progress: Callable[[str], None]
                 functor, element, operator, budget=budget, scalars=options.scalars, scale=options.scale
             )
             measured.append(measurement)
-            widened = functor.opmath or functor.caller.compute(element).torch not in _HALVES
+            widened = functor.opmath or not functor.caller.compute(element).is_half
             found += judge(functor, measurement, widens=widened)
         notes += useless_budgets(functor)
         notes += not_compared(functor.name, operator, measured, named=options.against is not None)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pymetal.accuracy import exact
+from pymetal.accuracy import elementwise
 from pymetal.errors import PyMetalError, nearest
 
 Function = Callable[..., Tensor]
@@ -50,13 +50,13 @@ def _quotient(a: int, b: int) -> int:
 
 
 def _whole(function: Callable[..., int]) -> Function:
-    return lambda *operands: exact.on_integers(function, *operands)
+    return lambda *operands: elementwise.on_integers(function, *operands)
 
 
 # Integers by Python's own: torch raises where a divisor is zero, and its processor traps at the lowest one by -1.
 _INTEGERS: dict[str, Function] = {
     "gcd": _whole(math.gcd),
-    "lcm": lambda a, b: exact.on_integers(math.lcm, a, b).abs(),
+    "lcm": lambda a, b: elementwise.on_integers(math.lcm, a, b).abs(),
     "div_floor": _whole(lambda a, b: a // b if b else -int(a < 0)),
     "div_trunc": _whole(_quotient),
     "remainder": _whole(lambda a, b: a % b if b else a),
@@ -203,7 +203,7 @@ def ask(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, Any
     integral = not (operands[0].is_floating_point() or operands[0].is_complex())
     try:
         if operator.scalar:
-            on = exact.on_complex if operands[0].is_complex() else exact.on_reals
+            on = elementwise.on_complex if operands[0].is_complex() else elementwise.on_reals
             return on(lambda *values: operator.function(*values, **scalars), *operands)
         if integral and operator.integers is not None and operands[0].dtype is not torch.bool:
             return operator.integers(*operands)

@@ -19,7 +19,7 @@ from pymetal import dtypes, ir
 from pymetal.codegen.constants import literal, literal_of, table_name
 from pymetal.codegen.names import helper_name
 from pymetal.dtypes import DType, Kind
-from pymetal.ir import Bits, Call, Cast, Const, Element, Expr, Invoke, Name, Rule, Select, Type
+from pymetal.ir import Bits, Call, Cast, Const, Element, Expr, Invoke, Name, Select, Type, TypeRule
 
 PRIMARY = 16
 PREFIX = 15
@@ -113,21 +113,21 @@ class Printer:
     def _call(self, call: Call) -> Fragment:
         op = call.op
         narrow = self._narrow(call.type)
-        exact = not op.wraps or not narrow
+        exact = not op.promotes_to_int or not narrow
         if isinstance(op.text, ir.Named | ir.Member | ir.Field | ir.Wrapped):
             args = [self.argument(a) for a in call.args]
         else:
-            args = [self.expr(a) if op.congruent else self.value(a) for a in call.args]
+            args = [self.expr(a) if op.modular else self.value(a) for a in call.args]
         match op.text:
             case ir.Infix(symbol, precedence):
                 left, right = (self._operand(a, precedence) for a in args)
                 # The operators are left-associative: an equal one on the right needs parentheses.
                 text = f"{left.within(precedence)} {symbol} {right.within(precedence + 1)}"
-                return Fragment(text, precedence, exact, op.rule is not Rule.SAME or not narrow)
+                return Fragment(text, precedence, exact, op.rule is not TypeRule.PROMOTE or not narrow)
             case ir.Prefix(symbol):
                 operand = args[0].within(PREFIX)
                 gap = f"({operand})" if operand.startswith(symbol) else operand
-                return Fragment(f"{symbol}{gap}", PREFIX, exact, op.rule is not Rule.SAME or not narrow)
+                return Fragment(f"{symbol}{gap}", PREFIX, exact, op.rule is not TypeRule.PROMOTE or not narrow)
             case ir.Member(function) if self.free:
                 return Fragment(f"{self.owner}_{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
             case ir.Named(function) | ir.Member(function):
@@ -170,13 +170,9 @@ class Printer:
 
     def _cast(self, target: Type, value: Expr) -> Fragment:
         text = self.value(value).text
-        sources = {ir.resolve(value.type, d) for d in self.domain}
         targets = {ir.resolve(target, d) for d in self.domain}
-        halves = {dtypes.float16, dtypes.bfloat16}
-        differ = any(
-            {ir.resolve(value.type, d), ir.resolve(target, d)} == halves for d in self.domain
-        )  # a literal set of both: one side is half where the other is bfloat
-        if differ and sources & halves and targets & halves:
+        pairs = ((ir.resolve(value.type, d), ir.resolve(target, d)) for d in self.domain)
+        if any(a != b and a and b and a.is_half and b.is_half for a, b in pairs):  # half and bfloat
             text = f"float({text})"
         if any(d is not None and d.kind is Kind.COMPLEX for d in targets):
             return self._to_complex(text, value.type, target)

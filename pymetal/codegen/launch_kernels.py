@@ -14,7 +14,7 @@ import enum
 from dataclasses import dataclass
 
 from pymetal.codegen.expressions import convert
-from pymetal.dtypes import DType, Kind, bfloat16, bool_, complex64, float16, float32, int64
+from pymetal.dtypes import DType, Kind, bool_, complex64, float32, int64, real_of
 
 KERNEL = "launch"
 PER_THREAD = 4  # elements of a thread of the dense kernel for large tensors on a GPU, as upstream's ILP_PER_THREAD
@@ -157,12 +157,11 @@ def _converted(text: str, source: DType, target: DType) -> str:
     if target.kind is Kind.COMPLEX:
         if source.kind is Kind.COMPLEX:
             return convert(text, target.metal)
-        part = "float" if target == complex64 else "half"
-        return f"{target.metal}({convert(f'float({text})', part)}, 0)"
+        return f"{target.metal}({convert(f'float({text})', real_of(target).metal)}, 0)"
     if target == bool_ and source.kind is Kind.COMPLEX:
         return f"({text}.x != 0 || {text}.y != 0)"
     if target == bool_ and source.kind is Kind.FLOATING:
         return f"({text} != 0)"
-    if {source, target} == {float16, bfloat16}:
+    if source.is_half and target.is_half:
         text = f"float({text})"
     return convert(text, target.metal)

@@ -81,7 +81,7 @@ def needs(checked: CheckedFunction) -> list[tuple[str, tuple[int, int]]]:
 
 def _written(op: Op) -> str:
     """The name by which a body reaches a row, which may be one that stands in for another kind of operand."""
-    stands_for = (row for row in TABLE.values() if op in (row.on_bool, row.on_integer, row.on_complex))
+    stands_for = (row for row in TABLE.values() if op in row.overloads)
     return next(stands_for, op).name
 
 

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from pymetal import dtypes
+from pymetal.dtypes import Kind
 from pymetal.ir import Member, Named
 from pymetal.ops import TABLE
 
@@ -33,8 +35,8 @@ RESERVED = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 _VECTORS = frozenset(
-    f"{kind}{size}"
-    for kind in ("float", "half", "bfloat", "int", "uint", "short", "ushort", "char", "uchar", "long", "ulong", "bool")
+    f"{scalar}{size}"
+    for scalar in (d.metal for d in dtypes.ALL if d.kind is not Kind.COMPLEX)
     for size in (2, 3, 4, "2x2", "2x3", "2x4", "3x2", "3x3", "3x4", "4x2", "4x3", "4x4")
 )
 # Metal has whole families of functions and types with these beginnings.

@@ -13,8 +13,8 @@ from pymetal.arity import BINARY, Arity, Macro
 from pymetal.dtypes import DType
 from pymetal.ir import CheckedFunction
 
-_FLOATS = ("float", "half", "bfloat")
-_INTEGERS = ("long", "int", "short", "uchar", "char")
+_FLOATS = tuple(d.metal for d in dtypes.WORDS["floating"])
+_INTEGERS = tuple(d.metal for d in dtypes.WORDS["integral"])
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
-"""IR becomes IR with notes in it, for a debug build: where a NaN is born, an integer overflows, a divisor is zero.
+"""Instruments IR for a debug build: probes where a NaN can be born, an integer can overflow, a divisor can be zero.
 
-A note is a call around an expression, with the expression's operands once more, plain: they have no effect. Where it
-holds it sets a byte of a log, whose address travels along as one more scalar.
+A probe is a call around an expression, with the expression's operands once more, plain: they have no effect. Where its
+condition holds it sets the byte of its site in a log, whose address travels along as one more scalar.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -19,26 +18,12 @@ from pymetal.errors import Span
 
 _LOG = "pymetal_log"
 _LOG_TYPE = ir.Concrete(dtypes.uint64)
-# What tells whether an integer result fits; {type} is its type, {1} and {2} are the operands.
-_OVERFLOWS = {
-    "add": "pymetal_adds({type}({1}), {type}({2}))",
-    "sub": "pymetal_subtracts({type}({1}), {type}({2}))",
-    "mul": "pymetal_multiplies({type}({1}), {type}({2}))",
-    "metal.c10.mul": "pymetal_multiplies({type}({1}), {type}({2}))",
-    "neg": "pymetal_subtracts({type}(0), {type}({1}))",
-    "abs_int": "{type}({1}) < 0 && pymetal_subtracts({type}(0), {type}({1}))",
-    "pow_int": "pymetal_powers({type}({1}), {type}({2}))",
-    "shift_left_constant": "pymetal_shifts({type}({1}), int({2}))",
-}
-_QUOTIENTS = frozenset({"floordiv_int", "metal.c10.div", "metal.c10.floor_divide", "floor_divide-integer"})
-_DIVIDES = _QUOTIENTS | {
-    "mod_int", "metal.c10.fmod", "metal.c10.remainder", "metal.c10.safe_mod", "remainder-integer", "fmod-integer",
-}  # fmt: skip
 _INTEGERS = frozenset({Kind.SIGNED, Kind.UNSIGNED})
 _INEXACT = frozenset({Kind.FLOATING, Kind.COMPLEX})
+# What a probe calls. The predicates pymetal_NAME_overflows stand for the `overflow` column of rows.
 DEFINITIONS = """
 template <typename T>
-inline T pymetal_note(ulong log, int site, T value, bool holds) {
+inline T pymetal_probe(ulong log, int site, T value, bool holds) {
   if (holds) ((device uchar*)log)[site] = 1;
   return value;
 }
@@ -47,17 +32,21 @@ inline bool pymetal_nan(T x) { return metal::isnan(float(x)); }
 inline bool pymetal_nan(float2 x) { return metal::isnan(x.x) || metal::isnan(x.y); }
 inline bool pymetal_nan(half2 x) { return pymetal_nan(float2(x)); }
 template <typename T>
-inline T pymetal_born(ulong log, int site, T value, bool before) {
-  return pymetal_note(log, site, value, !before && pymetal_nan(value));
+inline T pymetal_probe_nan(ulong log, int site, T value, bool before) {
+  return pymetal_probe(log, site, value, !before && pymetal_nan(value));
 }
 template <typename T>
-inline bool pymetal_adds(T a, T b) { T r; return __builtin_add_overflow(a, b, &r); }
+inline bool pymetal_add_overflows(T a, T b) { T r; return __builtin_add_overflow(a, b, &r); }
 template <typename T>
-inline bool pymetal_subtracts(T a, T b) { T r; return __builtin_sub_overflow(a, b, &r); }
+inline bool pymetal_sub_overflows(T a, T b) { T r; return __builtin_sub_overflow(a, b, &r); }
 template <typename T>
-inline bool pymetal_multiplies(T a, T b) { T r; return __builtin_mul_overflow(a, b, &r); }
+inline bool pymetal_mul_overflows(T a, T b) { T r; return __builtin_mul_overflow(a, b, &r); }
 template <typename T>
-inline bool pymetal_powers(T a, T b) {
+inline bool pymetal_neg_overflows(T a) { return pymetal_sub_overflows(T(0), a); }
+template <typename T>
+inline bool pymetal_abs_overflows(T a) { return a < 0 && pymetal_neg_overflows(a); }
+template <typename T>
+inline bool pymetal_pow_overflows(T a, T b) {
   if (b < 0 || a == 0 || a == 1) return false;
   T r = 1;
   for (T i = 0; i < b; i++) {
@@ -67,9 +56,11 @@ inline bool pymetal_powers(T a, T b) {
   return false;
 }
 template <typename T>
-inline bool pymetal_shifts(T a, int by) { T r = T(a << by); return T(r >> by) != a; }
+inline bool pymetal_shift_overflows(T a, T by) { T r = T(a << int(by)); return T(r >> int(by)) != a; }
 template <typename T>
-inline bool pymetal_lowest(T a) { return T(-1) < 0 && a != 0 && a == T(0 - a); }
+inline bool pymetal_div_overflows(T a, T b) {
+  return T(-1) < 0 && a != 0 && a == T(0 - a) && b == T(-1);
+}
 template <typename T, typename F>
 inline bool pymetal_fits(F x) {
   float low = T(-1) < 0 ? -metal::ldexp(1.0f, 8 * int(sizeof(T)) - 1) : 0.0f;
@@ -82,32 +73,26 @@ inline bool pymetal_fits(F x) {
 
 @dataclass(frozen=True)
 class Site:
-    what: str
+    """Where a probe is: what happens there, in which operator, on which line."""
+
+    event: str
     operator: str
     span: Span | None
 
 
-@dataclass(frozen=True)
-class _Note:
-    what: str
-    operator: str
-    condition: str  # Metal text, {1} and so on are the operands: when it happens; of NaN, when it was there before
-    span: Span | None
-
-
-def annotate(checked: ir.CheckedFunction, element: DType, compute: DType) -> tuple[ir.CheckedFunction, list[Site]]:
-    """A functor for one dtype with notes, and what each note is of.
+def instrument(checked: ir.CheckedFunction, element: DType, compute: DType) -> tuple[ir.CheckedFunction, list[Site]]:
+    """A functor for one dtype with probes, and their sites.
 
     Args:
         element: a registered dtype.
         compute: what the functor is called with for it.
     """
-    notes = _Notes()
-    return notes.checked(checked, element, compute), notes.sites
+    instrumenter = _Instrumenter()
+    return instrumenter.checked(checked, element, compute), instrumenter.sites
 
 
-class _Notes:
-    """Puts notes into functions, and hands the log's address on."""
+class _Instrumenter:
+    """Puts probes into functions, and hands the log's address on."""
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
@@ -117,7 +102,7 @@ class _Notes:
         self.params: tuple[ir.Expr, ...] = ()  # those of the function that can be NaN
 
     def checked(self, checked: ir.CheckedFunction, element: DType, compute: DType) -> ir.CheckedFunction:
-        """A function for one dtype, with notes."""
+        """A function for one dtype, with probes."""
         key = (checked, element)
         if key not in self.done:
             overload = checked.overload(element)
@@ -164,10 +149,11 @@ class _Notes:
             case ir.Name():
                 return expr
             case ir.Const(value):
-                return self.born(expr, expr, "nan", expr.span) if value != value else expr
+                return self.probe_nan(expr, self.params, "nan", expr.span) if value != value else expr
             case ir.Bits(type_):
                 inner: ir.Expr = dataclasses.replace(expr, value=self.expr(expr.value))
-                return self.born(inner, expr, "as_type", expr.span) if self.kind(type_) is Kind.FLOATING else inner
+                floating = self.kind(type_) is Kind.FLOATING
+                return self.probe_nan(inner, self.params, "as_type", expr.span) if floating else inner
             case ir.Cast():
                 return self.cast(expr)
             case ir.Select(condition, then, otherwise):
@@ -180,54 +166,59 @@ class _Notes:
                 log = ir.Name(_LOG, _LOG_TYPE)
                 return dataclasses.replace(expr, callee=self.checked(callee, element, element), args=(*new, log))
             case ir.Call():
-                return self.note(expr)
+                return self.call(expr)
             case _:
                 assert_never(expr)
 
     def cast(self, cast: ir.Cast) -> ir.Expr:
-        """The conversion, noted where a float may be no integer of the type."""
+        """The conversion, probed where a float may be no integer of the type."""
         inner = dataclasses.replace(cast, value=self.expr(cast.value))
         constant = isinstance(cast.value, ir.Const)
         if self.kind(cast.type) not in _INTEGERS or self.kind(cast.value.type) is not Kind.FLOATING or constant:
             return inner
-        holds = "!pymetal_fits<{type}>({1})"
-        return self.noted(inner, (cast.value,), _Note("integer overflow", "conversion", holds, cast.span))
+        site = Site("integer overflow", "conversion", cast.span)
+        return self.probe(inner, (cast.value,), site, "!pymetal_fits<{type}>({1})")
 
-    def born(self, inner: ir.Expr, expr: ir.Expr, what: str, span: Span | None) -> ir.Expr:
-        """A value that is NaN by itself: born where no operand of the function is NaN."""
-        return self.noted(inner, self.params, _Note("NaN is born", what, _any_nan(range(len(self.params))), span))
-
-    def note(self, call: ir.Call) -> ir.Expr:
-        """The call with its operands noted, in a note of its own if there is something to note."""
-        inner = dataclasses.replace(call, args=tuple(self.expr(a) for a in call.args))
-        result, name = self.kind(call.type), call.op.name
-        kinds = [self.kind(a.type) for a in call.args]
+    def call(self, call: ir.Call) -> ir.Expr:
+        """The call with its operands probed, in probes of its own for what its row says can happen."""
+        inner: ir.Expr = dataclasses.replace(call, args=tuple(self.expr(a) for a in call.args))
+        op, result = call.op, self.kind(call.type)
+        name = op.name.partition("-")[0]
         if result in _INEXACT:
-            before = _any_nan(i for i, kind in enumerate(kinds) if kind in _INEXACT)
-            return self.noted(inner, call.args, _Note("NaN is born", name, before, call.span))
-        if result not in _INTEGERS or not set(kinds) <= _INTEGERS:
+            return self.probe_nan(inner, call.args, name, call.span)
+        if result not in _INTEGERS or not {self.kind(a.type) for a in call.args} <= _INTEGERS:
             return inner
-        wrapped: ir.Expr = inner
-        if name in _OVERFLOWS:
-            note = _Note("integer overflow", name, _OVERFLOWS[name], call.span)
-            wrapped = self.noted(wrapped, call.args, note)
-        if name in _QUOTIENTS and result is Kind.SIGNED:
-            holds = "pymetal_lowest({type}({1})) && {type}({2}) == {type}(-1)"
-            wrapped = self.noted(wrapped, call.args, _Note("integer overflow", name, holds, call.span))
-        if name in _DIVIDES:
-            wrapped = self.noted(wrapped, call.args, _Note("division by zero", name, "{2} == 0", call.span))
-        return wrapped
+        if op.overflow:
+            values = ", ".join(f"{{type}}({{{i + 1}}})" for i in range(op.arity))
+            site = Site("integer overflow", name, call.span)
+            inner = self.probe(inner, call.args, site, f"pymetal_{op.overflow}_overflows({values})")
+        if op.divides:
+            inner = self.probe(inner, call.args, Site("division by zero", name, call.span), "{2} == 0")
+        return inner
 
-    def noted(self, inner: ir.Expr, operands: tuple[ir.Expr, ...], note: _Note) -> ir.Expr:
-        """`inner` with a note around it."""
-        site, last = len(self.sites), len(operands) + 1
-        self.sites.append(Site(note.what, note.operator, note.span or self.place))
-        # The value stands there once: it holds the notes of its parts.
-        function = "pymetal_born" if note.what == "NaN is born" else "pymetal_note"
-        pattern = f"{function}({{{last}}}, {site}, {{type}}({{0}}), {note.condition})"
-        kinds = frozenset(Kind)
-        op = ir.Op(f"note-{site}", last + 1, ir.Rule.SAME, kinds, ir.Wrapped(pattern), _no_meaning)
-        return ir.Call(op, (inner, *operands, ir.Name(_LOG, _LOG_TYPE)), inner.type, note.span)
+    def probe_nan(
+        self, inner: ir.Expr, operands: tuple[ir.Expr, ...], operator: str, span: Span | None
+    ) -> ir.Expr:  # fmt: skip
+        """`inner` in a probe for a NaN that none of its operands is."""
+        inexact = (i for i, operand in enumerate(operands) if self.kind(operand.type) in _INEXACT)
+        before = " || ".join(f"pymetal_nan({{{i + 1}}})" for i in inexact) or "false"
+        return self.probe(inner, operands, Site("NaN is born", operator, span), before, "pymetal_probe_nan")
+
+    def probe(
+        self, inner: ir.Expr, operands: tuple[ir.Expr, ...], site: Site, condition: str, function: str = "pymetal_probe"
+    ) -> ir.Expr:
+        """`inner` in a probe of a new site.
+
+        Args:
+            condition: Metal text that tells when it happens; {1} and so on are the operands, {type} is their type.
+        """
+        number, last = len(self.sites), len(operands) + 1
+        self.sites.append(dataclasses.replace(site, span=site.span or self.place))
+        # The value stands there once: it holds the probes of its parts.
+        pattern = f"{function}({{{last}}}, {number}, {{type}}({{0}}), {condition})"
+        text = ir.Wrapped(pattern)
+        op = ir.Op(f"probe-{number}", last + 1, ir.TypeRule.PROMOTE, frozenset(Kind), text, _no_reference)
+        return ir.Call(op, (inner, *operands, ir.Name(_LOG, _LOG_TYPE)), inner.type, site.span)
 
     def kind(self, type_: ir.Type) -> Kind | None:
         """The kind of a type here."""
@@ -235,9 +226,5 @@ class _Notes:
         return None if found is None else found.kind
 
 
-def _any_nan(operands: Iterable[int]) -> str:
-    return " || ".join(f"pymetal_nan({{{i + 1}}})" for i in operands) or "false"
-
-
-def _no_meaning(*operands: torch.Tensor) -> torch.Tensor:
-    raise AssertionError("notes are for the host device")
+def _no_reference(*operands: torch.Tensor) -> torch.Tensor:
+    raise AssertionError("probes are for the host device")

@@ -1,6 +1,6 @@
-"""A debug build of a functor: its text with notes in it, run on the host device, and what they say.
+"""A debug build of a functor: its instrumented text run on the host device, and the events that its probes record.
 
-The build has a byte for each note and element, so that threads do not meet. What is noted: `runtime/notes.py`.
+The log has a byte for each site and element, so that threads do not meet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pymetal import dtypes, ir
 from pymetal.codegen.functor_text import functor_text
 from pymetal.codegen.launch_kernels import KERNEL, Form, LaunchKey, Role, launch_kernel
 from pymetal.codegen.metal_file import headers
-from pymetal.debug.instrument import DEFINITIONS, Site, annotate
+from pymetal.debug.instrument import DEFINITIONS, Site, instrument
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, Span
 from pymetal.host.library import compile_shader
@@ -60,10 +60,10 @@ def trace(caller: Caller, given: tuple[Any, ...], scalars: dict[str, Any]) -> li
     element = _element(caller, tensors)
     operands = torch.broadcast_tensors(*tensors)  # type: ignore[no-untyped-call]
     values = caller.numbers(scalars)
-    noted, sites = annotate(caller.checked, element, caller.compute(element))
+    instrumented, sites = instrument(caller.checked, element, caller.compute(element))
     if not sites or not operands[0].numel():
         return []
-    source, kinds = _source(caller, noted, element, len(sites))
+    source, kinds = _source(caller, instrumented, element, len(sites))
     kernel = getattr(compile_shader(source), KERNEL)
     out = torch.empty(operands[0].shape, dtype=caller.result(element).torch)
     log = torch.zeros(operands[0].numel(), len(sites), dtype=torch.uint8)
@@ -101,11 +101,11 @@ def _element(caller: Caller, tensors: tuple[torch.Tensor, ...]) -> DType:
     return element
 
 
-def _source(caller: Caller, noted: ir.CheckedFunction, element: DType, sites: int) -> tuple[str, list[DType]]:
+def _source(caller: Caller, instrumented: ir.CheckedFunction, element: DType, sites: int) -> tuple[str, list[DType]]:
     compute = caller.compute(element)
-    overload = noted.overload(element)
+    overload = instrumented.overload(element)
     assert overload is not None
-    text = functor_text(noted)
+    text = functor_text(instrumented)
     scalars = [ir.resolved(param.type, compute) for param in overload.function.scalars]
     returned = ir.resolved(overload.function.result, compute)
     count = len(overload.function.params)
@@ -113,9 +113,9 @@ def _source(caller: Caller, noted: ir.CheckedFunction, element: DType, sites: in
     form = Form(0, (Role.ELEMENT,) * count)
     key = LaunchKey(form, (element,) * count, compute, returned, caller.result(element), tuple(scalars), params)
     address = f"s{len(scalars) - 1}"
-    # Each element has notes of its own.
+    # Each element has bytes of its own.
     kernel = launch_kernel(caller.name, key).replace(f"ulong({address})", f"(ulong({address}) + ulong(i) * {sites})")
-    includes = "".join(f"#include <{h}>\n" for h in sorted(headers(noted)))
+    includes = "".join(f"#include <{h}>\n" for h in sorted(headers(instrumented)))
     whole = f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n{DEFINITIONS}\n{text.source}\n{kernel}"
     return whole, scalars
 
@@ -128,4 +128,4 @@ def _events(sites: list[Site], log: torch.Tensor, operands: tuple[torch.Tensor, 
             hit = where.nonzero().flatten()
             index = tuple(int(i) for i in torch.unravel_index(hit[0], shape))
             at = tuple(o[index].item() for o in operands)
-            yield Event(site.what, site.operator, site.span, len(hit), index, at, where.view(shape))
+            yield Event(site.event, site.operator, site.span, len(hit), index, at, where.view(shape))

@@ -12,8 +12,8 @@ from pymetal.errors import Span
 from pymetal.frontend.common_subexpressions import Sharing
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.typing import Typing
-from pymetal.ir import Call, Cast, Const, Expr, Op, Rule, Type, Weak
-from pymetal.ir.builder import TABLE
+from pymetal.ir import Call, Cast, Const, Expr, Op, Type, TypeRule, Weak
+from pymetal.ops import TABLE
 from pymetal.ops import python as ops
 
 Number = bool | int | float | complex
@@ -55,12 +55,12 @@ class Arithmetic:
             joined = self.join(joined, arg.type, span)
         return joined
 
-    def apply(self, op: Op, args: Sequence[Expr], span: Span, spoken: str = "") -> Expr:
-        """Operator `op`, which the body calls `spoken`, on `args`."""
-        folded = self._fold(op, args, span, spoken or op.spoken)
+    def apply(self, op: Op, args: Sequence[Expr], span: Span, display: str = "") -> Expr:
+        """Operator `op`, which the body calls `display`, on `args`."""
+        folded = self._fold(op, args, span, display or op.display)
         if folded is not None:
             return folded
-        if op.rule is Rule.LOGICAL:
+        if op.rule is TypeRule.LOGICAL:
             return Call(op, tuple(self.convert(a, ir.BOOL) for a in args), ir.BOOL, span)
         fixed = op.params or (None,) * len(args)
         joined = self.join_all([a for a, p in zip(args, fixed, strict=True) if p is None], span)
@@ -72,7 +72,7 @@ class Arithmetic:
             if wanted is not None:
                 self._check_fixed(op, arg, wanted, span)
         operands = tuple(self.convert(a, p or compute) for a, p in zip(args, fixed, strict=True))
-        if op.rule in (Rule.COMPARE, Rule.PREDICATE):
+        if op.rule in (TypeRule.COMPARE, TypeRule.PREDICATE):
             return Call(op, operands, ir.BOOL, span)
         if op.result is not None:
             return Call(op, operands, self.substitute(op.result, compute), span)
@@ -80,25 +80,30 @@ class Arithmetic:
 
     def _row_for(self, op: Op, joined: Type) -> Op:
         kinds = self.typing.kinds(joined)
-        if kinds == {Kind.BOOL} and op.on_bool is not None:
-            return op.on_bool
-        if kinds == {Kind.COMPLEX} and op.on_complex is not None:
-            return op.on_complex
-        if kinds <= {Kind.SIGNED, Kind.UNSIGNED} and op.on_integer is not None:
-            return op.on_integer
+        if kinds == {Kind.BOOL} and op.bool_overload is not None:
+            return op.bool_overload
+        if kinds == {Kind.COMPLEX} and op.complex_overload is not None:
+            return op.complex_overload
+        if kinds <= {Kind.SIGNED, Kind.UNSIGNED} and op.integer_overload is not None:
+            return op.integer_overload
         return op
 
     def _types(self, op: Op, joined: Type, span: Span) -> tuple[Type, Type]:
         """The type of the operator's value, and the type it is computed in."""
-        if op.rule in (Rule.DIVIDE, Rule.MATHS, Rule.PREDICATE) and self.typing.kinds(joined) <= dtypes.REAL:
+        if (
+            op.rule in (TypeRule.INT_TO_FLOAT, TypeRule.MATH, TypeRule.PREDICATE)
+            and self.typing.kinds(joined) <= dtypes.REAL
+        ):
             joined = self._mapped(self.typing.floating(joined), joined, op, span)
-        if op.rule not in (Rule.MATHS, Rule.PREDICATE, Rule.WIDEN) or not self.typing.kinds(joined) <= {Kind.FLOATING}:
+        if op.rule not in (TypeRule.MATH, TypeRule.PREDICATE, TypeRule.OPMATH) or not self.typing.kinds(joined) <= {
+            Kind.FLOATING
+        }:
             return joined, joined
         return joined, self._mapped(self.typing.compute(joined), joined, op, span)
 
     def _mapped(self, mapped: Type | None, type_: Type, op: Op, span: Span) -> Type:
         if mapped is None:
-            raise refusal("no-common-type", span, a=self.describe(type_), b="float", at=f" for {op.spoken}")
+            raise refusal("no-common-type", span, a=self.describe(type_), b="float", at=f" for {op.display}")
         return mapped
 
     def _check_fixed(self, op: Op, arg: Expr, wanted: Type, span: Span) -> None:
@@ -106,7 +111,7 @@ class Arithmetic:
         if isinstance(arg, Const) or (joined is not None and self.typing.same(joined, wanted)):
             return
         raise refusal(
-            "operand-kind", span, op=op.spoken, type=f"{self.describe(arg.type)}", at="",
+            "operand-kind", span, op=op.display, type=f"{self.describe(arg.type)}", at="",
             way=f"That operand is {wanted}: convert it.",
         )  # fmt: skip
 
@@ -122,18 +127,18 @@ class Arithmetic:
             case _:
                 return type_
 
-    def _fold(self, op: Op, args: Sequence[Expr], span: Span, spoken: str) -> Expr | None:
+    def _fold(self, op: Op, args: Sequence[Expr], span: Span, display: str) -> Expr | None:
         """The value of an operator on Python numbers alone, as Python has it."""
         values = [number(a) for a in args]
-        if op.python is None or None in values:
+        if op.fold is None or None in values:
             return None
         if op is ops.POW and _is_huge(values):
-            raise refusal("python-error", span, op=spoken, error="the result has thousands of digits")
+            raise refusal("python-error", span, op=display, error="the result has thousands of digits")
         try:
-            return weak(op.python(*values), span)
+            return weak(op.fold(*values), span)
         except (ArithmeticError, ValueError, TypeError) as error:
             reason = "the result is too large for a float" if isinstance(error, OverflowError) else error
-            raise refusal("python-error", span, op=spoken, error=reason) from error
+            raise refusal("python-error", span, op=display, error=reason) from error
 
     # --- operators that need more than a row ---
 

@@ -29,9 +29,7 @@ from pymetal.ir import (
     For,
     Infix,
     Invoke,
-    Member,
     Name,
-    Named,
     Prefix,
     Stmt,
     While,
@@ -40,7 +38,6 @@ from pymetal.ir import (
 _MAX_NODES = 20_000  # of an expression: later stages read every one of them, at every dtype
 _MAX_COPIED = 1000  # of all copies of a value that has no name
 _MAX_CHEAP = 3  # copies of an operator that needs no name
-_DIVISIONS = frozenset({"floor_divide", "remainder", "fmod", "div", "safe_mod"})
 
 Declare = Callable[[str, int, Expr], Expr]  # a name to start from, a number within the statement, and the value
 
@@ -163,10 +160,8 @@ class Sharing:
 
 def _divides(call: Call) -> bool:
     """True for a division, but by a number for which every quotient is defined."""
-    text, divisor = call.op.text, call.args[-1]
-    if not isinstance(text, Named | Member) or text.function.rpartition("::")[2] not in _DIVISIONS:
-        return False
-    return not isinstance(divisor, Const) or divisor.value in (0, -1)
+    divisor = call.args[-1]
+    return call.op.divides and (not isinstance(divisor, Const) or divisor.value in (0, -1))
 
 
 @lru_cache(maxsize=1024)

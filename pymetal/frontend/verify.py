@@ -213,7 +213,7 @@ def _way(value: bool | int | float | complex, type_: ir.Type) -> str:
 
 
 def _kinds(op: ir.Op) -> str:
-    rows = (op, *filter(None, (op.on_bool, op.on_integer, op.on_complex)))
+    rows = (op, *op.overloads)
     kinds = frozenset[Kind]().union(*(r.kinds for r in rows))
     integers = frozenset({Kind.SIGNED, Kind.UNSIGNED})
     words = sorted({"integer" if k in integers and integers <= kinds else k.value for k in kinds})
@@ -242,7 +242,7 @@ def verify(source: Source, function: Function, element: DType) -> None:
                 if operand is None or operand.kind not in op.kinds:
                     at = "" if operand is element else f" (at element type {element})"
                     raise refusal(
-                        "operand-kind", span, op=op.spoken, type=operand, at=at,
+                        "operand-kind", span, op=op.display, type=operand, at=at,
                         way=f"It takes {_kinds(op)} operands. Narrow dtypes=, or convert the operand.",
                     )  # fmt: skip
             case Const(value, type_, span):

@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
+from pymetal.dtypes import CASTS, DOUBLES
 from pymetal.errors import CallError, DeviceError
 
 KIND_POINTER, KIND_REFERENCE = 1, 2
 FLOATING, INTEGER = 1, 2
-NOT_ON_DEVICE = frozenset({torch.float64, torch.complex128})
-_CASTS = ("fp16", "bf16", "int32", "int16", "int8", "uint8")
+NOT_ON_DEVICE = frozenset(d.torch for d in DOUBLES)
 _INTEGER_CODES = {"int32": ("i", 32), "int16": ("h", 16), "int8": ("b", 8), "uint8": ("B", 8)}
 
 
@@ -109,8 +109,8 @@ def _sequence_bytes(values: Sequence[Any], number: int, cast: str | None) -> byt
 def cast_of(casts: str | Mapping[int, str] | None, number: int) -> str | None:
     """The cast of one argument."""
     cast = casts.get(number) if isinstance(casts, Mapping) else casts
-    if cast is not None and cast not in _CASTS:
-        raise DeviceError(f"Unsupported cast instruction {cast}; the casts are {', '.join(_CASTS)}")
+    if cast is not None and cast not in CASTS:
+        raise DeviceError(f"Unsupported cast instruction {cast}; the casts are {', '.join(CASTS)}")
     return cast
 
 

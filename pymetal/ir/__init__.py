@@ -33,7 +33,7 @@ from pymetal.ir.nodes import (
     Table,
     While,
 )
-from pymetal.ir.op import Field, Infix, Member, Named, Op, Prefix, Rule, Text, Wrapped
+from pymetal.ir.op import Field, Infix, Member, Named, Op, Prefix, Text, TypeRule, Wrapped
 from pymetal.ir.types import (
     APPLY,
     BOOL,
@@ -102,12 +102,12 @@ __all__ = [
     "Prefix",
     "RealOf",
     "Return",
-    "Rule",
     "Select",
     "Stmt",
     "Table",
     "Text",
     "Type",
+    "TypeRule",
     "Var",
     "Weak",
     "While",

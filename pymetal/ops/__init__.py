@@ -1,16 +1,16 @@
-"""The operator table: one row per operator, and nothing about an operator anywhere else.
+"""The operator table: one row per operator, and no other table is keyed by the name of one.
 
 `python` has the operators and builtins of the language, `metal_math` and its kin the functions of Metal, `c10` and
 `special` those of PyTorch's headers; :data:`NOT_ROWS` says what has none. A row says what an operator takes and gives,
-how it prints, what it means in torch, its derivative and the first torch release that has it; see
-:class:`pymetal.ir.Op`.
+how it prints, what it means in torch and without rounding, its derivative, how it can go wrong, and the first torch
+release that has it; see :class:`pymetal.ir.Op`.
 """
 
 from __future__ import annotations
 
 from pymetal.ir import Op
-from pymetal.ir.builder import TABLE
 from pymetal.ops import c10, metal_common, metal_integer, metal_math, metal_relational, python, special
+from pymetal.ops.table import BY_ALIAS, TABLE
 
 __all__ = [
     "BY_ALIAS",
@@ -40,11 +40,6 @@ NOT_ROWS: dict[str, str] = {
     "metal.c10.expm1f_scaled_unchecked": "a part of `metal.c10.expm1f`, without its check of the range",
     "metal.c10.getHermitianLimit": "a constant, the highest order of the Hermite polynomials",
     "metal.c10.powi_impl": "a part of `metal.c10.pow`, without negative exponents",
-}
-
-# Rows whose name has a dot are reached from a body by that name; the others by Python's own syntax.
-BY_ALIAS: dict[str, Op] = {
-    name: op for op in TABLE.values() for name in (*([op.name] if "." in op.name else []), *op.aliases)
 }
 
 

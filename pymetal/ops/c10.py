@@ -17,44 +17,32 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pymetal.ir import Member, Named, Op, Rule, Text, Wrapped
-from pymetal.ir.builder import Term
-from pymetal.ops import floats, integers
+from pymetal.ir import Member, Named, Op, Text, TypeRule, Wrapped
+from pymetal.ops import exact, floats, integers
+from pymetal.ops.builder import Term
+from pymetal.ops.floats import on_complex64
 from pymetal.ops.integers import Width, on_wide
 from pymetal.ops.metal_math import fused, power_partials
-from pymetal.ops.python import AND, COMPLEX_POW, MUL, OR
-from pymetal.ops.row import COMPLEX, FLOATING, INTEGERS, UTILS, row
+from pymetal.ops.python import AND, COMPLEX_POW, DIV_COMPLEX, FLOORDIV_INTEGER, MOD_INTEGER, MUL, MUL_COMPLEX, OR
+from pymetal.ops.table import COMPLEX, FLOATING, INTEGERS, UTILS, row
 
 
 def _op(
-    name: str, arity: int, rule: Rule, kinds: Any, function: Callable[..., Any], derivative: Any = None, *,
+    name: str, arity: int, rule: TypeRule, kinds: Any, function: Callable[..., Any], derivative: Any = None, *,
     text: Text | None = None, since: tuple[int, int] = (2, 8), **columns: Any,
 ) -> Op:  # fmt: skip
     """A row whose text is the function of its name, up to a suffix after a dash."""
     base = name.rpartition(".")[2].partition("-")[0]
     return row(
-        Op(
-            name, arity, rule, kinds, text or Named(f"c10::metal::{base}"), function, derivative, since=since,
-            header=UTILS, **columns,
-        )
+        name, arity, rule, kinds, text or Named(f"c10::metal::{base}"), function, derivative, since=since,
+        header=UTILS, **columns,
     )  # fmt: skip
-
-
-def halves_as_floats(function: Callable[..., Any]) -> Callable[..., Tensor]:
-    """torch knows complex32 hardly at all: computed as complex64 and rounded."""
-
-    def wrapped(*operands: Tensor) -> Tensor:
-        halves = operands[0].dtype == torch.complex32
-        value: Tensor = function(*(x.to(torch.complex64) for x in operands) if halves else operands)
-        return value.to(torch.complex32) if halves else value
-
-    return wrapped
 
 
 # --- maximum, minimum, order -----------------------------------------------------------------------------------------
 
 
-def _larger_or_smaller(name: str, floats: Any, of_integers: Any, on_bool: Op) -> None:
+def _extreme(name: str, floats: Any, of_integers: Any, bool_overload: Op, exact: Any) -> None:
     whole = on_wide(of_integers)
 
     def partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
@@ -64,13 +52,14 @@ def _larger_or_smaller(name: str, floats: Any, of_integers: Any, on_bool: Op) ->
         return x.lift(0).where(first, share), x.lift(0).where(second, share)
 
     _op(
-        f"metal.c10.{name}", 2, Rule.SAME, FLOATING | INTEGERS,
-        lambda x, y: floats(x, y) if x.is_floating_point() else whole(x, y), partials, on_bool=on_bool,
+        f"metal.c10.{name}", 2, TypeRule.PROMOTE, FLOATING | INTEGERS,
+        lambda x, y: floats(x, y) if x.is_floating_point() else whole(x, y), partials, bool_overload=bool_overload,
+        exact=exact, rounds=False, signed_zero=False,
     )  # fmt: skip
 
 
-_larger_or_smaller("max", torch.maximum, integers.greatest, OR)
-_larger_or_smaller("min", torch.minimum, integers.least, AND)
+_extreme("max", torch.maximum, integers.greatest, OR, exact.maximum)
+_extreme("min", torch.minimum, integers.least, AND, exact.minimum)
 
 
 def _less(x: Tensor, y: Tensor) -> Tensor:
@@ -80,15 +69,13 @@ def _less(x: Tensor, y: Tensor) -> Tensor:
     return ~x.isnan() & (y.isnan() | (x < y))
 
 
-_op("metal.c10.less", 2, Rule.COMPARE, FLOATING | INTEGERS, _less, since=(2, 13))
+_op(
+    "metal.c10.less", 2, TypeRule.COMPARE, FLOATING | INTEGERS, _less, since=(2, 13),
+    exact=lambda mp, x, y: not mp.isnan(x) and bool(mp.isnan(y) or x < y),
+)  # fmt: skip
 
 # --- products and quotients ------------------------------------------------------------------------------------------
 
-_MUL_COMPLEX = _op("mul-complex", 2, Rule.SAME, COMPLEX, halves_as_floats(torch.mul), lambda x, y, r: (y, x))
-# The squared length of the divisor overflows from about 1e19 on (of half from 256 on), where torch scales.
-_DIV_COMPLEX = _op(
-    "div-complex", 2, Rule.SAME, COMPLEX, halves_as_floats(torch.true_divide), lambda x, y, r: (1 / y, -r / y)
-)  # fmt: skip
 _whole_product = on_wide(lambda x, y, w: x * y)
 _whole_quotient = on_wide(integers.quotient)
 
@@ -103,51 +90,53 @@ def _div(x: Tensor, y: Tensor) -> Tensor:
 
 
 _op(
-    "metal.c10.mul", 2, Rule.SAME, FLOATING | INTEGERS, _mul, lambda x, y, r: (y, x), wraps=True, on_bool=MUL,
-    on_complex=_MUL_COMPLEX,
+    "metal.c10.mul", 2, TypeRule.PROMOTE, FLOATING | INTEGERS, _mul, lambda x, y, r: (y, x), promotes_to_int=True,
+    bool_overload=MUL, complex_overload=MUL_COMPLEX, overflow="mul", exact=lambda mp, x, y: x * y,
 )  # fmt: skip
 _op(
-    "metal.c10.div", 2, Rule.SAME, FLOATING | INTEGERS, _div, lambda x, y, r: (1 / y, -r / y), wraps=True,
-    on_complex=_DIV_COMPLEX,
+    "metal.c10.div", 2, TypeRule.PROMOTE, FLOATING | INTEGERS, _div, lambda x, y, r: (1 / y, -r / y),
+    promotes_to_int=True, complex_overload=DIV_COMPLEX, overflow="div", divides=True, exact=exact.quotient,
 )  # fmt: skip
 
 
-def _whole(name: str, function: Callable[[Tensor, Tensor, Width], Tensor], since: tuple[int, int] = (2, 8)) -> Op:
-    return _op(f"{name}-integer", 2, Rule.SAME, INTEGERS, on_wide(function), wraps=True, since=since)
+def _whole(name: str, function: Callable[[Tensor, Tensor, Width], Tensor], **columns: Any) -> Op:
+    return _op(
+        f"metal.c10.{name}-integer", 2, TypeRule.PROMOTE, INTEGERS, on_wide(function), promotes_to_int=True, **columns
+    )
 
 
 # Wrong by one where the quotient rounds up to an integer, and 0 or NaN at infinities: Python's `//` is another row.
 _op(
-    "metal.c10.floor_divide", 2, Rule.MATHS, FLOATING, lambda x, y: torch.floor(x / y), lambda x, y, r: (0, 0),
-    on_integer=_whole("floor_divide", integers.floor_quotient),
+    "metal.c10.floor_divide", 2, TypeRule.MATH, FLOATING, lambda x, y: torch.floor(x / y), lambda x, y, r: (0, 0),
+    integer_overload=FLOORDIV_INTEGER, exact=exact.floor_divide,
 )  # fmt: skip
 _op(
-    "metal.c10.div_floor", 2, Rule.MATHS, FLOATING, lambda x, y: torch.div(x, y, rounding_mode="floor"),
-    lambda x, y, r: (0, 0), since=(2, 14),
+    "metal.c10.div_floor", 2, TypeRule.MATH, FLOATING, lambda x, y: torch.div(x, y, rounding_mode="floor"),
+    lambda x, y, r: (0, 0), since=(2, 14), exact=exact.floor_divide,
 )  # fmt: skip
 # x - y * floor(x / y), each step rounded: off by a rounding of x, and by y where the quotient rounds up to an integer.
 _op(
-    "metal.c10.remainder", 2, Rule.MATHS, FLOATING, floats.remainder,
-    lambda x, y, r: (1, -(x / y).call("metal.floor")),
-    on_integer=_whole("remainder", integers.rest_of_floor_quotient),
+    "metal.c10.remainder", 2, TypeRule.MATH, FLOATING, floats.remainder,
+    lambda x, y, r: (1, -(x / y).call("metal.floor")), integer_overload=MOD_INTEGER, exact=exact.remainder,
 )  # fmt: skip
 _op(
-    "metal.c10.fmod", 2, Rule.MATHS, FLOATING, floats.fmod, lambda x, y, r: (1, -(x / y).call("metal.precise.trunc")),
-    on_integer=_whole("fmod", integers.rest_of_quotient),
+    "metal.c10.fmod", 2, TypeRule.MATH, FLOATING, floats.fmod,
+    lambda x, y, r: (1, -(x / y).call("metal.precise.trunc")), exact=exact.fmod,
+    integer_overload=_whole("fmod", integers.rest_of_quotient, exact=exact.fmod, divides=True),
 )  # fmt: skip
 # The remainder of integers again, kept from an optimisation that Metal's compiler gets wrong.
 _op(
-    "metal.c10.safe_mod", 2, Rule.SAME, INTEGERS, on_wide(integers.rest_of_quotient), wraps=True, since=(2, 11)
+    "metal.c10.safe_mod", 2, TypeRule.PROMOTE, INTEGERS, on_wide(integers.rest_of_quotient), promotes_to_int=True,
+    since=(2, 11), exact=exact.fmod, divides=True,
 )  # fmt: skip
-
 
 _FMA_COMPLEX = _op(
-    "fma-complex", 3, Rule.SAME, COMPLEX, halves_as_floats(lambda x, y, z: x * y + z), lambda x, y, z, r: (y, x, 1),
-    since=(2, 14),
+    "metal.c10.fma-complex", 3, TypeRule.PROMOTE, COMPLEX, on_complex64(lambda x, y, z: x * y + z),
+    lambda x, y, z, r: (y, x, 1), since=(2, 14),
 )  # fmt: skip
 _op(
-    "metal.c10.fma", 3, Rule.MATHS, FLOATING, fused, lambda x, y, z, r: (y, x, 1), since=(2, 14),
-    on_complex=_FMA_COMPLEX,
+    "metal.c10.fma", 3, TypeRule.MATH, FLOATING, fused, lambda x, y, z, r: (y, x, 1), since=(2, 14),
+    complex_overload=_FMA_COMPLEX, exact=lambda mp, x, y, z: x * y + z,
 )  # fmt: skip
 
 # --- powers, logarithms, complex numbers -----------------------------------------------------------------------------
@@ -161,26 +150,29 @@ static inline U complex_log1p(const U z) {
 """
 # By the polar form: 0 at base zero whatever the exponent, and NaN where a part of the logarithm is infinite.
 _POW_COMPLEX = _op(
-    "pow-complex", 2, Rule.SAME, COMPLEX, halves_as_floats(torch.pow),
+    "metal.c10.pow-complex", 2, TypeRule.PROMOTE, COMPLEX, on_complex64(torch.pow),
     text=Member("complex_pow", COMPLEX_POW), since=(2, 11),
 )  # fmt: skip
 _op(
-    "metal.c10.pow", 2, Rule.MATHS, FLOATING, torch.pow, power_partials, since=(2, 11),
-    on_integer=_whole("pow", integers.power, (2, 11)), on_complex=_POW_COMPLEX,
+    "metal.c10.pow", 2, TypeRule.MATH, FLOATING, torch.pow, power_partials, since=(2, 11),
+    exact=exact.power,
+    integer_overload=_whole("pow", integers.power, since=(2, 11), exact=exact.power, overflow="pow"),
+    complex_overload=_POW_COMPLEX,
 )  # fmt: skip
 # The real part is log|1 + z|, from squares that overflow from about 1e19 on and that cancel near |1 + z| = 1.
 _LOG1P_COMPLEX = _op(
-    "log1p-complex", 1, Rule.SAME, COMPLEX, halves_as_floats(torch.log1p), lambda x, r: (1 / (x + 1),),
+    "metal.c10.log1p-complex", 1, TypeRule.PROMOTE, COMPLEX, on_complex64(torch.log1p), lambda x, r: (1 / (x + 1),),
     text=Member("complex_log1p", _LOG1P), since=(2, 10),
 )  # fmt: skip
 _op(
-    "metal.c10.log1p", 1, Rule.MATHS, FLOATING, torch.log1p, lambda x, r: (1 / (x + 1),), aliases=("math.log1p",),
-    python=math.log1p, on_complex=_LOG1P_COMPLEX,
+    "metal.c10.log1p", 1, TypeRule.MATH, FLOATING, torch.log1p, lambda x, r: (1 / (x + 1),), aliases=("math.log1p",),
+    fold=math.log1p, complex_overload=_LOG1P_COMPLEX, exact=exact.mpmath("log1p"), suggested=True,
 )  # fmt: skip
 # c10's own wants operands that are not negative. Up to 2.13 it is NaN of an infinity and a NaN, where C has infinity.
 _op(
-    "metal.c10.hypot", 2, Rule.MATHS, FLOATING, torch.hypot, lambda x, y, r: (x / r, y / r),
+    "metal.c10.hypot", 2, TypeRule.MATH, FLOATING, torch.hypot, lambda x, y, r: (x / r, y / r),
     text=Wrapped("c10::metal::hypot(metal::fabs({0}), metal::fabs({1}))"), since=(2, 12),
+    exact=exact.mpmath("hypot"), suggested=True,
 )  # fmt: skip
 _HYPOT = """\
 static inline float hypotenuse(const float a, const float b) {
@@ -195,16 +187,15 @@ static inline float hypotenuse(const float a, const float b) {
 }
 """
 row(
-    Op(
-        "hypot", 2, Rule.MATHS, FLOATING, Member("hypotenuse", _HYPOT), torch.hypot, lambda x, y, r: (x / r, y / r),
-        aliases=("math.hypot",), python=math.hypot,
-    )
+    "hypot", 2, TypeRule.MATH, FLOATING, Member("hypotenuse", _HYPOT), torch.hypot, lambda x, y, r: (x / r, y / r),
+    aliases=("math.hypot",), fold=math.hypot, exact=exact.mpmath("hypot"),
 )  # fmt: skip
 
-_conjugate = halves_as_floats(lambda z: torch.complex(z.real, -z.imag))
+_conjugate = on_complex64(lambda z: torch.complex(z.real, -z.imag))
 _op(
-    "metal.c10.conj", 1, Rule.SAME, FLOATING | INTEGERS | COMPLEX,
+    "metal.c10.conj", 1, TypeRule.PROMOTE, FLOATING | INTEGERS | COMPLEX,
     lambda z: _conjugate(z) if z.is_complex() else z.clone(), lambda z, r: (1,), since=(2, 10),
+    exact=lambda mp, x: x, rounds=False,
 )  # fmt: skip
 
 # `metal.conj` is for every release.
@@ -214,10 +205,10 @@ static inline U conjugate(const U z) {
   return U(z.x, -z.y);
 }
 """
-_CONJ_COMPLEX = row(Op("conj_complex", 1, Rule.SAME, COMPLEX, Member("conjugate", _CONJUGATE), _conjugate))
+_CONJ_COMPLEX = row(
+    "metal.conj-complex", 1, TypeRule.PROMOTE, COMPLEX, Member("conjugate", _CONJUGATE), _conjugate, rounds=False
+)
 row(
-    Op(
-        "metal.conj", 1, Rule.SAME, FLOATING | INTEGERS, Wrapped("{0}"), torch.clone, lambda x, r: (1,),
-        on_complex=_CONJ_COMPLEX,
-    )
+    "metal.conj", 1, TypeRule.PROMOTE, FLOATING | INTEGERS, Wrapped("{0}"), torch.clone, lambda x, r: (1,),
+    complex_overload=_CONJ_COMPLEX, exact=lambda mp, x: x, rounds=False,
 )  # fmt: skip

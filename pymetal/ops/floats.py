@@ -1,4 +1,4 @@
-"""Division of floats with a remainder, exact where torch's own functions are not.
+"""What the rows of floats and complex numbers mean, where torch's own functions are wrong or know too few dtypes.
 
 torch computes fmod of several float32s at once, and wrongly where the divisor is subnormal: 2 % 1e-45 is NaN. The
 remainder of two float32s is exact in double precision.
@@ -6,8 +6,25 @@ remainder of two float32s is exact in double precision.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
+
+_HALVES = {torch.complex64: torch.complex32, torch.float32: torch.float16}
+
+
+def on_complex64(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function of complex numbers that computes complex32 as complex64 and rounds: torch hardly knows complex32."""
+
+    def wrapped(*operands: Tensor) -> Tensor:
+        if operands[0].dtype != torch.complex32:
+            return function(*operands)  # type: ignore[no-any-return]
+        value: Tensor = function(*(x.to(torch.complex64) for x in operands))
+        return value.to(_HALVES.get(value.dtype, value.dtype))
+
+    return wrapped
 
 
 def fmod(a: Tensor, b: Tensor) -> Tensor:

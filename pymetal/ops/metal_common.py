@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pymetal.ir import Named, Op, Rule
-from pymetal.ir.builder import Term
-from pymetal.ops import integers
+from pymetal.ir import Named, Op, TypeRule
+from pymetal.ops import exact, integers
+from pymetal.ops.builder import Term
 from pymetal.ops.integers import on_wide
 from pymetal.ops.python import AND, OR
-from pymetal.ops.row import FLOATING, INTEGERS, row
+from pymetal.ops.table import FLOATING, INTEGERS, row
 
 # --- minimum, maximum, median, clamp ---------------------------------------------------------------------------------
 
@@ -29,10 +29,6 @@ def _median(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
 
 def _clamp(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return torch.fmin(torch.fmax(x, low), high)
-
-
-def _absolute(x: Tensor) -> Tensor:
-    return torch.abs(x)
 
 
 def _takes_first(x: Term, y: Term, larger: bool) -> Term:
@@ -67,13 +63,9 @@ def _clamp_partials(x: Term, low: Term, high: Term, r: Term) -> tuple[Term, Term
     return inside * kept, inside * (1 - kept), 1 - inside
 
 
-def _sign_partial(x: Term, r: Term) -> tuple[Term]:
-    return (x.lift(1).where(x > 0, x.lift(-1).where(x < 0, 0)),)
-
-
 def _choice(
     name: str, arity: int, floats: Callable[..., Tensor], of_integers: Callable[..., Tensor], derivative: Any,
-    on_bool: Op | None = None,
+    exact: Callable[..., Any], bool_overload: Op | None = None, signed_zero: bool = False,
 ) -> None:  # fmt: skip
     """`metal.NAME` of floats and of integers, `metal.precise.NAME` and `metal.fast.NAME` of floats."""
 
@@ -81,20 +73,21 @@ def _choice(
         return (floats if operands[0].is_floating_point() else of_integers)(*operands)
 
     row(
-        Op(
-            f"metal.{name}", arity, Rule.WIDEN, FLOATING | INTEGERS, Named(f"metal::{name}"), function, derivative,
-            on_bool=on_bool,
-        )
+        f"metal.{name}", arity, TypeRule.OPMATH, FLOATING | INTEGERS, Named(f"metal::{name}"), function, derivative,
+        bool_overload=bool_overload, exact=exact, rounds=False, signed_zero=signed_zero,
     )  # fmt: skip
-    _precise_and_fast(name, arity, floats, derivative)
+    _floats(name, arity, floats, derivative, exact, spaces=("precise", "fast"), signed_zero=signed_zero)
 
 
-def _precise_and_fast(name: str, arity: int, function: Callable[..., Tensor], derivative: Any) -> None:
-    for space in ("precise", "fast"):
+def _floats(
+    name: str, arity: int, function: Callable[..., Tensor], derivative: Any, exact: Callable[..., Any] | None = None, *,
+    spaces: tuple[str, ...] = ("metal",), rounds: bool = False, signed_zero: bool = True,
+) -> None:  # fmt: skip
+    for space in spaces:
         row(
-            Op(
-                f"metal.{space}.{name}", arity, Rule.MATHS, FLOATING, Named(f"{space}::{name}"), function, derivative
-            )
+            "metal." * (space != "metal") + f"{space}.{name}", arity, TypeRule.MATH, FLOATING,
+            Named(f"{space}::{name}"), function, derivative, fast=space == "fast", exact=exact, rounds=rounds,
+            signed_zero=signed_zero,
         )  # fmt: skip
 
 
@@ -103,26 +96,26 @@ def _of_three(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return lambda x, y, z, *w: function(function(x, y, *w), z, *w)
 
 
-_choice("abs", 1, _absolute, on_wide(integers.absolute), _sign_partial)
-_choice("min", 2, torch.fmin, on_wide(integers.least), _extreme_partials(larger=False), AND)
-_choice("max", 2, torch.fmax, on_wide(integers.greatest), _extreme_partials(larger=True), OR)
-_choice("min3", 3, _of_three(torch.fmin), on_wide(_of_three(integers.least)), _chosen_partials)
-_choice("max3", 3, _of_three(torch.fmax), on_wide(_of_three(integers.greatest)), _chosen_partials)
-_choice("median3", 3, _median, on_wide(integers.median), _chosen_partials)
-_choice("clamp", 3, _clamp, on_wide(integers.clamp), _clamp_partials)
+def _median_exact(mp: Any, x: Any, y: Any, z: Any) -> Any:
+    return exact.fmax(mp, exact.fmin(mp, x, y), exact.fmin(mp, exact.fmax(mp, x, y), z))
 
 
-def _floats(name: str, arity: int, function: Callable[..., Tensor], derivative: Any, variants: bool = False) -> None:
-    row(Op(f"metal.{name}", arity, Rule.MATHS, FLOATING, Named(f"metal::{name}"), function, derivative))
-    if variants:
-        _precise_and_fast(name, arity, function, derivative)
+_choice(
+    "abs", 1, torch.abs, on_wide(integers.absolute), lambda x, r: (x.sign(),), lambda mp, x: abs(x), signed_zero=True
+)
+_choice("min", 2, torch.fmin, on_wide(integers.least), _extreme_partials(larger=False), exact.fmin, AND)
+_choice("max", 2, torch.fmax, on_wide(integers.greatest), _extreme_partials(larger=True), exact.fmax, OR)
+_choice("min3", 3, _of_three(torch.fmin), on_wide(_of_three(integers.least)), _chosen_partials, exact.fmin)
+_choice("max3", 3, _of_three(torch.fmax), on_wide(_of_three(integers.greatest)), _chosen_partials, exact.fmax)
+_choice("median3", 3, _median, on_wide(integers.median), _chosen_partials, _median_exact)
+_choice("clamp", 3, _clamp, on_wide(integers.clamp), _clamp_partials, exact.clamp)
 
-
-_floats("fmin", 2, torch.fmin, _extreme_partials(larger=False), variants=True)
-_floats("fmax", 2, torch.fmax, _extreme_partials(larger=True), variants=True)
-_floats("fmin3", 3, _of_three(torch.fmin), _chosen_partials, variants=True)
-_floats("fmax3", 3, _of_three(torch.fmax), _chosen_partials, variants=True)
-_floats("fmedian3", 3, _median, _chosen_partials, variants=True)
+_ALL = ("metal", "precise", "fast")
+_floats("fmin", 2, torch.fmin, _extreme_partials(larger=False), exact.fmin, spaces=_ALL, signed_zero=False)
+_floats("fmax", 2, torch.fmax, _extreme_partials(larger=True), exact.fmax, spaces=_ALL, signed_zero=False)
+_floats("fmin3", 3, _of_three(torch.fmin), _chosen_partials, exact.fmin, spaces=_ALL, signed_zero=False)
+_floats("fmax3", 3, _of_three(torch.fmax), _chosen_partials, exact.fmax, spaces=_ALL, signed_zero=False)
+_floats("fmedian3", 3, _median, _chosen_partials, _median_exact, spaces=_ALL, signed_zero=False)
 
 # --- the other common functions --------------------------------------------------------------------------------------
 
@@ -153,8 +146,17 @@ def _saturate_partial(x: Term, r: Term) -> tuple[Term]:
     return (x.lift(1).where(x.call("ge", 0), 0).where(x.call("le", 1), 0),)
 
 
-_floats("saturate", 1, _saturate, _saturate_partial, variants=True)
-_floats("sign", 1, _sign, lambda x, r: (0,))
-_floats("step", 2, lambda edge, x: torch.where(x < edge, 0.0, 1.0).to(x.dtype), lambda edge, x, r: (0, 0))
-_floats("mix", 3, lambda x, y, t: x + (y - x) * t, lambda x, y, t, r: (1 - t, t, y - x))
-_floats("smoothstep", 3, _smoothstep, _smoothstep_partials)
+_floats(
+    "saturate", 1, _saturate, _saturate_partial, lambda mp, x: exact.clamp(mp, x, mp.mpf(0), mp.mpf(1)), spaces=_ALL,
+    signed_zero=False,
+)  # fmt: skip
+_floats("sign", 1, _sign, lambda x, r: (0,), exact.mpmath("sign"))
+_floats(
+    "step", 2, lambda edge, x: torch.where(x < edge, 0.0, 1.0).to(x.dtype), lambda edge, x, r: (0, 0),
+    lambda mp, edge, x: mp.mpf(not x < edge),
+)  # fmt: skip
+_floats(
+    "mix", 3, lambda x, y, t: x + (y - x) * t, lambda x, y, t, r: (1 - t, t, y - x),
+    lambda mp, x, y, t: x + (y - x) * t, rounds=True,
+)  # fmt: skip
+_floats("smoothstep", 3, _smoothstep, _smoothstep_partials, rounds=True)

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from torch import Tensor
 
 from pymetal import dtypes
-from pymetal.ir import Concrete, Member, Named, Op, Rule, Type
+from pymetal.ir import Concrete, Member, Named, Type, TypeRule
 from pymetal.ops import integers
 from pymetal.ops.integers import on_wide
-from pymetal.ops.row import INTEGERS, row
+from pymetal.ops.table import INTEGERS, row
 
 _COUNT = Concrete(dtypes.uint32)
 
@@ -26,10 +26,8 @@ def _integer(
     params: tuple[Type | None, ...] | None = None,
 ) -> None:  # fmt: skip
     row(
-        Op(
-            f"metal.{name}", arity, Rule.SAME, INTEGERS, text or Named(f"metal::{name}"), on_wide(function),
-            params=params,
-        )
+        f"metal.{name}", arity, TypeRule.PROMOTE, INTEGERS, text or Named(f"metal::{name}"), on_wide(function),
+        params=params,
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from pymetal.dtypes import Kind
-from pymetal.ir import BOOL, Named, Op, Rule
-from pymetal.ops.row import FLOATING, INTEGERS, row
+from pymetal.ir import BOOL, Named, TypeRule
+from pymetal.ops.table import FLOATING, INTEGERS, row
 
 
 def _isnormal(x: Tensor) -> Tensor:
@@ -27,31 +27,33 @@ def _isunordered(x: Tensor, y: Tensor) -> Tensor:
     return torch.isnan(x) | torch.isnan(y)
 
 
-def _test(name: str, arity: int, function: Callable[..., Tensor], rule: Rule = Rule.PREDICATE) -> None:
+def _test(
+    name: str, arity: int, function: Callable[..., Tensor], rule: TypeRule = TypeRule.PREDICATE,
+    exact: Callable[..., bool] | None = None, tests_nan: bool = False,
+) -> None:  # fmt: skip
     python = getattr(math, name, None)
     row(
-        Op(
-            f"metal.{name}", arity, rule, FLOATING, Named(f"metal::{name}"), function, python=python,
-            aliases=(f"math.{name}",) if python else (),
-        )
+        f"metal.{name}", arity, rule, FLOATING, Named(f"metal::{name}"), function, fold=python,
+        aliases=(f"math.{name}",) if python else (), exact=exact, tests_nan=tests_nan,
     )  # fmt: skip
 
 
-_test("isfinite", 1, torch.isfinite)
-_test("isinf", 1, torch.isinf)
-_test("isnan", 1, torch.isnan)
-_test("isnormal", 1, _isnormal, Rule.COMPARE)  # of the operand's own type: COMPARE converts nothing
-_test("isordered", 2, lambda x, y: ~_isunordered(x, y))
-_test("isunordered", 2, _isunordered)
-_test("signbit", 1, torch.signbit)
+_test("isfinite", 1, torch.isfinite, exact=lambda mp, x: bool(mp.isfinite(x)))
+_test("isinf", 1, torch.isinf, exact=lambda mp, x: bool(mp.isinf(x)))
+_test("isnan", 1, torch.isnan, exact=lambda mp, x: bool(mp.isnan(x)), tests_nan=True)
+_test("isnormal", 1, _isnormal, TypeRule.COMPARE)  # of the operand's own type: COMPARE converts nothing
+_test(
+    "isordered", 2, lambda x, y: ~_isunordered(x, y), exact=lambda mp, x, y: not (mp.isnan(x) or mp.isnan(y)),
+    tests_nan=True,
+)  # fmt: skip
+_test("isunordered", 2, _isunordered, exact=lambda mp, x, y: bool(mp.isnan(x) or mp.isnan(y)), tests_nan=True)
+_test("signbit", 1, torch.signbit, exact=lambda mp, x: bool(x < 0))
 
 
 def _truth(name: str) -> None:
     row(
-        Op(
-            f"metal.{name}", 1, Rule.LOGICAL, frozenset({Kind.BOOL}), Named(f"metal::{name}"), lambda x: x != 0,
-            python=bool,
-        )
+        f"metal.{name}", 1, TypeRule.LOGICAL, frozenset({Kind.BOOL}), Named(f"metal::{name}"), lambda x: x != 0,
+        fold=bool, exact=lambda mp, x: x,
     )  # fmt: skip
 
 
@@ -64,8 +66,7 @@ def _select_partials(a: Any, b: Any, condition: Any, r: Any) -> tuple[Any, ...]:
 
 
 row(
-    Op(
-        "metal.select", 3, Rule.SAME, FLOATING | INTEGERS, Named("metal::select"),
-        lambda a, b, condition: torch.where(condition, b, a), _select_partials, params=(None, None, BOOL),
-    )
+    "metal.select", 3, TypeRule.PROMOTE, FLOATING | INTEGERS, Named("metal::select"),
+    lambda a, b, condition: torch.where(condition, b, a), _select_partials, params=(None, None, BOOL),
+    exact=lambda mp, a, b, condition: b if condition else a, rounds=False,
 )  # fmt: skip

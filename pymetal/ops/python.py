@@ -21,27 +21,16 @@ import torch
 
 from pymetal import dtypes
 from pymetal.dtypes import Kind
-from pymetal.ir import Field, Infix, Member, Named, Op, Prefix, RealOf, Rule, Type, Var, Wrapped
-from pymetal.ir.builder import Term
-from pymetal.ops import floats, integers
+from pymetal.ir import Field, Infix, Member, Named, Op, Prefix, RealOf, TypeRule, Var, Wrapped
+from pymetal.ops import exact, floats, integers
+from pymetal.ops.builder import Term
+from pymetal.ops.floats import on_complex64
 from pymetal.ops.integers import WIDE_UNSIGNED, Width, on_wide
-from pymetal.ops.row import COMPLEX, FLOATING, INTEGERS, REAL, UTILS, row
+from pymetal.ops.table import COMPLEX, FLOATING, INTEGERS, REAL, UTILS, row
 
 _BOOL = frozenset({Kind.BOOL})
 _NUMERIC = dtypes.NUMERIC
 _ANY = dtypes.ANY
-
-
-def _half_complex(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """torch's CPU operators know complex32 hardly at all: computed as complex64 and rounded."""
-
-    def wrapped(*args: torch.Tensor) -> torch.Tensor:
-        if args[0].dtype != torch.complex32:
-            return function(*args)
-        result = function(*(a.to(torch.complex64) for a in args))
-        return result.to(torch.complex32) if result.dtype == torch.complex64 else result
-
-    return wrapped
 
 
 def _on_unsigned(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
@@ -68,52 +57,53 @@ def _compared(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tens
 
 # --- logic -----------------------------------------------------------------------------------------------------------
 
-AND = row(Op("and", 2, Rule.LOGICAL, _BOOL, Infix("&&", 5), torch.logical_and, python=lambda a, b: a and b))
-OR = row(Op("or", 2, Rule.LOGICAL, _BOOL, Infix("||", 4), torch.logical_or, python=lambda a, b: a or b))
-NOT = row(Op("not", 1, Rule.LOGICAL, _BOOL, Prefix("!"), torch.logical_not, python=operator.not_))
+
+def _logical(name: str, arity: int, text: Infix | Prefix, function: Callable[..., Any], fold: Callable[..., Any]) -> Op:
+    return row(
+        name, arity, TypeRule.LOGICAL, _BOOL, text, function, fold=fold, exact=lambda mp, *operands: fold(*operands)
+    )
+
+
+AND = _logical("and", 2, Infix("&&", 5), torch.logical_and, lambda a, b: a and b)
+OR = _logical("or", 2, Infix("||", 4), torch.logical_or, lambda a, b: a or b)
+NOT = _logical("not", 1, Prefix("!"), torch.logical_not, operator.not_)
 
 # --- arithmetic ------------------------------------------------------------------------------------------------------
 
 
-def _complex_pair(name: str, function: Callable[..., Any], derivative: Any) -> Op:
-    text = Named(f"c10::metal::{name}")
+def _on_complex(name: str, symbol: str, c10: str, function: Callable[..., Any], derivative: Any) -> Op:
     return row(
-        Op(f"{name}_complex", 2, Rule.SAME, COMPLEX, text, _half_complex(function), derivative, header=UTILS)
+        f"{name}-complex", 2, TypeRule.PROMOTE, COMPLEX, Named(f"c10::metal::{c10}"), on_complex64(function),
+        derivative, symbol=symbol, header=UTILS,
     )  # fmt: skip
 
 
-MUL_COMPLEX = _complex_pair("mul", torch.mul, lambda x, y, r: (y, x))
-DIV_COMPLEX = _complex_pair("div", torch.true_divide, lambda x, y, r: (1 / y, -r / y))
+MUL_COMPLEX = _on_complex("mul", "*", "mul", torch.mul, lambda x, y, r: (y, x))
+# c10's squares the length of the divisor, which overflows from about 1e19 on (of half from 256 on); torch scales.
+DIV_COMPLEX = _on_complex("truediv", "/", "div", torch.true_divide, lambda x, y, r: (1 / y, -r / y))
 
 
 def _arithmetic(
-    name: str, symbol: str, precedence: int, kinds: frozenset[Kind], derivative: Any, on_complex: Op | None = None
+    name: str, text: Infix | Prefix, kinds: frozenset[Kind], derivative: Any, complex_overload: Op | None = None
 ) -> Op:
-    function = _half_complex(_on_unsigned(getattr(torch, name)))
+    fold = getattr(operator, name)
     return row(
-        Op(
-            name, 2, Rule.SAME, kinds, Infix(symbol, precedence), function, derivative,
-            wraps=True, congruent=True, python=getattr(operator, name), on_complex=on_complex,
-        )
+        name, 2 if isinstance(text, Infix) else 1, TypeRule.PROMOTE, kinds, text,
+        on_complex64(_on_unsigned(getattr(torch, name))), derivative, symbol=text.symbol, fold=fold,
+        complex_overload=complex_overload, promotes_to_int=True, modular=True, rounds=isinstance(text, Infix),
+        exact=lambda mp, *operands: fold(*operands), overflow=name,
     )  # fmt: skip
 
 
 # bool + bool is "or" and bool * bool is "and" in torch, and C++'s conversion of the int sum to bool gives the same;
 # torch refuses bool - bool and -bool.
-ADD = _arithmetic("add", "+", 12, _ANY, lambda x, y, r: (1, 1))
-SUB = _arithmetic("sub", "-", 12, _NUMERIC, lambda x, y, r: (1, -1))
-MUL = _arithmetic("mul", "*", 13, _ANY, lambda x, y, r: (y, x), on_complex=MUL_COMPLEX)
+ADD = _arithmetic("add", Infix("+", 12), _ANY, lambda x, y, r: (1, 1))
+SUB = _arithmetic("sub", Infix("-", 12), _NUMERIC, lambda x, y, r: (1, -1))
+MUL = _arithmetic("mul", Infix("*", 13), _ANY, lambda x, y, r: (y, x), MUL_COMPLEX)
+NEG = _arithmetic("neg", Prefix("-"), _NUMERIC, lambda x, r: (-1,))
 TRUEDIV = row(
-    Op(
-        "truediv", 2, Rule.DIVIDE, FLOATING, Infix("/", 13), torch.true_divide, lambda x, y, r: (1 / y, -r / y),
-        python=operator.truediv, on_complex=DIV_COMPLEX,
-    )
-)  # fmt: skip
-NEG = row(
-    Op(
-        "neg", 1, Rule.SAME, _NUMERIC, Prefix("-"), _half_complex(_on_unsigned(torch.neg)), lambda x, r: (-1,),
-        python=operator.neg, wraps=True, congruent=True,
-    )
+    "truediv", 2, TypeRule.INT_TO_FLOAT, FLOATING, Infix("/", 13), torch.true_divide, lambda x, y, r: (1 / y, -r / y),
+    symbol="/", fold=operator.truediv, complex_overload=DIV_COMPLEX, exact=exact.quotient,
 )  # fmt: skip
 
 _FLOOR_DIVIDE = """\
@@ -141,38 +131,31 @@ static inline float remainder(const float a, const float b) {
 """
 
 
-FLOORDIV_INT = row(
-    Op(
-        "floordiv_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::floor_divide"), on_wide(integers.floor_quotient),
-        wraps=True, header=UTILS,
-    )
-)  # fmt: skip
+def _on_integers(
+    name: str, symbol: str, c10: str, function: Callable[..., Any], exact: Callable[..., Any], *,
+    since: tuple[int, int] = (2, 8), overflow: str = "", divides: bool = False,
+) -> Op:  # fmt: skip
+    return row(
+        f"{name}-integer", 2, TypeRule.PROMOTE, INTEGERS, Named(f"c10::metal::{c10}"), on_wide(function), symbol=symbol,
+        promotes_to_int=True, since=since, header=UTILS, exact=exact, overflow=overflow, divides=divides,
+    )  # fmt: skip
+
+
+FLOORDIV_INTEGER = _on_integers(
+    "floordiv", "//", "floor_divide", integers.floor_quotient, exact.floor_divide, overflow="div", divides=True
+)
 FLOORDIV = row(
-    Op(
-        "floordiv", 2, Rule.MATHS, FLOATING, Member("floor_divide", _FLOOR_DIVIDE), floats.floor_divide,
-        lambda x, y, r: (0, 0), python=operator.floordiv, on_integer=FLOORDIV_INT,
-    )
+    "floordiv", 2, TypeRule.MATH, FLOATING, Member("floor_divide", _FLOOR_DIVIDE), floats.floor_divide,
+    lambda x, y, r: (0, 0), symbol="//", fold=operator.floordiv, integer_overload=FLOORDIV_INTEGER,
+    exact=exact.floor_divide,
 )  # fmt: skip
-MOD_INT = row(
-    Op(
-        "mod_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::remainder"), on_wide(integers.rest_of_floor_quotient),
-        wraps=True, header=UTILS,
-    )
-)  # fmt: skip
+MOD_INTEGER = _on_integers("mod", "%", "remainder", integers.rest_of_floor_quotient, exact.remainder, divides=True)
 MOD = row(
-    Op(
-        "mod", 2, Rule.MATHS, FLOATING, Member("remainder", _REMAINDER), floats.remainder,
-        lambda x, y, r: (1, -x.call("floordiv", y)), python=operator.mod, on_integer=MOD_INT,
-    )
+    "mod", 2, TypeRule.MATH, FLOATING, Member("remainder", _REMAINDER), floats.remainder,
+    lambda x, y, r: (1, -x.call("floordiv", y)), symbol="%", fold=operator.mod, integer_overload=MOD_INTEGER,
+    exact=exact.remainder,
 )  # fmt: skip
-
-
-POW_INT = row(
-    Op(
-        "pow_int", 2, Rule.SAME, INTEGERS, Named("c10::metal::pow"), on_wide(integers.power), wraps=True, header=UTILS,
-        since=(2, 11),
-    )
-)  # fmt: skip
+POW_INTEGER = _on_integers("pow", "**", "pow", integers.power, exact.power, since=(2, 11), overflow="pow")
 COMPLEX_POW = """\
 template <typename U>
 static inline U complex_pow(const U a, const U b) {
@@ -180,10 +163,8 @@ static inline U complex_pow(const U a, const U b) {
 }
 """
 POW_COMPLEX = row(
-    Op(
-        "pow_complex", 2, Rule.SAME, COMPLEX, Member("complex_pow", COMPLEX_POW), _half_complex(torch.pow),
-        header=UTILS, since=(2, 11),
-    )
+    "pow-complex", 2, TypeRule.PROMOTE, COMPLEX, Member("complex_pow", COMPLEX_POW), on_complex64(torch.pow),
+    symbol="**", header=UTILS, since=(2, 11),
 )  # fmt: skip
 
 
@@ -193,29 +174,33 @@ def _by_exponent(x: Term, y: Term, product: Term) -> Term:
 
 
 POW = row(
-    Op(
-        "pow", 2, Rule.MATHS, FLOATING, Named("precise::pow"), torch.pow,
-        lambda x, y, r: (
-            x.lift(0).where(y.equals(0), y * x.call("pow", y - 1)),
-            _by_exponent(x, y, r * x.call("metal.precise.log")),
-        ),
-        python=operator.pow, aliases=("math.pow",), on_integer=POW_INT, on_complex=POW_COMPLEX,
-    )
+    "pow", 2, TypeRule.MATH, FLOATING, Named("precise::pow"), torch.pow,
+    lambda x, y, r: (
+        x.lift(0).where(y.equals(0), y * x.call("pow", y - 1)),
+        _by_exponent(x, y, r * x.call("metal.precise.log")),
+    ),
+    symbol="**", fold=operator.pow, aliases=("math.pow",), integer_overload=POW_INTEGER, complex_overload=POW_COMPLEX,
+    exact=exact.power,
 )  # fmt: skip
 
 # --- comparisons -----------------------------------------------------------------------------------------------------
 
 
-def _comparison(name: str, symbol: str, precedence: int, on_complex: Op | None = None) -> Op:
-    function = _compared(getattr(torch, name))
-    text = Infix(symbol, precedence)
+def _comparison(name: str, symbol: str, precedence: int, complex_overload: Op | None = None) -> Op:
+    fold = getattr(operator, name)
     return row(
-        Op(name, 2, Rule.COMPARE, REAL, text, function, python=getattr(operator, name), on_complex=on_complex)
+        name, 2, TypeRule.COMPARE, REAL, Infix(symbol, precedence), _compared(getattr(torch, name)), symbol=symbol,
+        fold=fold, complex_overload=complex_overload, exact=lambda mp, x, y: fold(x, y),
     )  # fmt: skip
 
 
-EQ_COMPLEX = row(Op("eq_complex", 2, Rule.COMPARE, COMPLEX, Wrapped("metal::all({0} == {1})"), _half_complex(torch.eq)))
-NE_COMPLEX = row(Op("ne_complex", 2, Rule.COMPARE, COMPLEX, Wrapped("metal::any({0} != {1})"), _half_complex(torch.ne)))
+def _complex_comparison(name: str, symbol: str, pattern: str) -> Op:
+    function = on_complex64(getattr(torch, name))
+    return row(f"{name}-complex", 2, TypeRule.COMPARE, COMPLEX, Wrapped(pattern), function, symbol=symbol)
+
+
+EQ_COMPLEX = _complex_comparison("eq", "==", "metal::all({0} == {1})")
+NE_COMPLEX = _complex_comparison("ne", "!=", "metal::any({0} != {1})")
 EQ = _comparison("eq", "==", 9, EQ_COMPLEX)
 NE = _comparison("ne", "!=", 9, NE_COMPLEX)
 LT = _comparison("lt", "<", 10)
@@ -226,20 +211,19 @@ GE = _comparison("ge", ">=", 10)
 # --- bits ------------------------------------------------------------------------------------------------------------
 
 
-def _bitwise(name: str, symbol: str, precedence: int, function: Callable[..., Any], python: Callable[..., Any]) -> Op:
+def _bitwise(name: str, symbol: str, precedence: int, function: Callable[..., Any], fold: Callable[..., Any]) -> Op:
     return row(
-        Op(name, 2, Rule.SAME, dtypes.INTEGRAL, Infix(symbol, precedence), _on_unsigned(function), python=python)
-    )
+        name, 2, TypeRule.PROMOTE, dtypes.INTEGRAL, Infix(symbol, precedence), _on_unsigned(function), symbol=symbol,
+        fold=fold, exact=lambda mp, x, y: fold(x, y),
+    )  # fmt: skip
 
 
 BITAND = _bitwise("bitand", "&", 8, torch.bitwise_and, operator.and_)
 BITXOR = _bitwise("bitxor", "^", 7, torch.bitwise_xor, operator.xor)
 BITOR = _bitwise("bitor", "|", 6, torch.bitwise_or, operator.or_)
 INVERT = row(
-    Op(
-        "invert", 1, Rule.SAME, INTEGERS, Prefix("~"), _on_unsigned(torch.bitwise_not), python=lambda a: ~int(a),
-        wraps=True, congruent=True, on_bool=NOT,
-    )
+    "invert", 1, TypeRule.PROMOTE, INTEGERS, Prefix("~"), _on_unsigned(torch.bitwise_not), symbol="~",
+    fold=lambda a: ~int(a), promotes_to_int=True, modular=True, bool_overload=NOT, exact=lambda mp, x: ~x,
 )  # fmt: skip
 
 _SHIFT_LEFT = """\
@@ -275,23 +259,24 @@ def _shift_right(a: torch.Tensor, b: torch.Tensor, w: Width) -> torch.Tensor:
     return torch.where(inside, integers.shifted(a, count), 0)
 
 
-def _shift(name: str, definition: str, function: Callable[..., Any], python: Callable[..., Any]) -> Op:
-    return row(Op(name, 2, Rule.SAME, INTEGERS, Member(name, definition), on_wide(function), python=python))
+def _shift(name: str, symbol: str, definition: str, function: Callable[..., Any], fold: Callable[..., Any]) -> Op:
+    return row(
+        name, 2, TypeRule.PROMOTE, INTEGERS, Member(name, definition), on_wide(function), symbol=symbol, fold=fold
+    )
 
 
-SHL = _shift("shift_left", _SHIFT_LEFT, _shift_left, operator.lshift)
-SHR = _shift("shift_right", _SHIFT_RIGHT, _shift_right, operator.rshift)
+SHL = _shift("shift_left", "<<", _SHIFT_LEFT, _shift_left, operator.lshift)
+SHR = _shift("shift_right", ">>", _SHIFT_RIGHT, _shift_right, operator.rshift)
 # Counts that are constants inside the width need no test; the frontend chooses these rows.
 SHL_CONSTANT = row(
-    Op("shift_left_constant", 2, Rule.SAME, INTEGERS, Infix("<<", 11), on_wide(_shift_left), wraps=True)
+    "shift_left-constant", 2, TypeRule.PROMOTE, INTEGERS, Infix("<<", 11), on_wide(_shift_left), symbol="<<",
+    promotes_to_int=True, overflow="shift",
 )  # fmt: skip
-SHR_CONSTANT = row(Op("shift_right_constant", 2, Rule.SAME, INTEGERS, Infix(">>", 11), on_wide(_shift_right)))
+SHR_CONSTANT = row(
+    "shift_right-constant", 2, TypeRule.PROMOTE, INTEGERS, Infix(">>", 11), on_wide(_shift_right), symbol=">>"
+)
 
 # --- builtins --------------------------------------------------------------------------------------------------------
-
-
-def _sign(x: Term) -> Term:
-    return x.lift(1).where(x > 0, x.lift(-1).where(x < 0, 0))
 
 
 _COMPLEX_ABS = """\
@@ -312,27 +297,25 @@ static inline float complex_abs(const U z) {
 """
 
 ABS_COMPLEX = row(
-    Op(
-        "abs_complex", 1, Rule.SAME, COMPLEX, Member("complex_abs", _COMPLEX_ABS), _half_complex(torch.abs),
-        result=RealOf(Var()),
-    )
+    "abs-complex", 1, TypeRule.PROMOTE, COMPLEX, Member("complex_abs", _COMPLEX_ABS), on_complex64(torch.abs),
+    result=RealOf(Var()),
 )  # fmt: skip
-
-
-ABS_INT = row(Op("abs_int", 1, Rule.SAME, INTEGERS, Named("metal::abs"), on_wide(integers.absolute), wraps=True))
+ABS_INTEGER = row(
+    "abs-integer", 1, TypeRule.PROMOTE, INTEGERS, Named("metal::abs"), on_wide(integers.absolute),
+    promotes_to_int=True, rounds=False, exact=lambda mp, x: abs(x), overflow="abs",
+)  # fmt: skip
 ABS = row(
-    Op(
-        "abs", 1, Rule.MATHS, FLOATING, Named("metal::fabs"), torch.abs, lambda x, r: (_sign(x),), python=abs,
-        on_integer=ABS_INT, on_complex=ABS_COMPLEX,
-    )
+    "abs", 1, TypeRule.MATH, FLOATING, Named("metal::fabs"), torch.abs, lambda x, r: (x.sign(),), fold=abs,
+    integer_overload=ABS_INTEGER, complex_overload=ABS_COMPLEX, rounds=False, exact=lambda mp, x: abs(x),
 )  # fmt: skip
 
 
 def _extreme(
-    name: str, function: Callable[..., Any], of_integers: Callable[..., Any], on_bool: Op, python: Callable[..., Any]
-) -> Op:
+    name: str, floats: Callable[..., Any], of_integers: Callable[..., Any], bool_overload: Op,
+    fold: Callable[..., Any], exact: Callable[..., Any],
+) -> Op:  # fmt: skip
     def value(x: torch.Tensor, y: torch.Tensor) -> Any:
-        return on_wide(of_integers)(x, y) if x.dtype in WIDE_UNSIGNED else function(x, y)
+        return on_wide(of_integers)(x, y) if x.dtype in WIDE_UNSIGNED else floats(x, y)
 
     def partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
         half = x.lift(0.5).where(x.equals(y), 0)  # torch shares the gradient where the operands are equal
@@ -341,30 +324,26 @@ def _extreme(
         return x.lift(1).where(first, half), x.lift(1).where(second, half)
 
     return row(
-        Op(
-            name, 2, Rule.SAME, INTEGERS | FLOATING, Named(f"c10::metal::{name}"), value, partials, python=python,
-            header=UTILS, on_bool=on_bool,
-        )
+        name, 2, TypeRule.PROMOTE, INTEGERS | FLOATING, Named(f"c10::metal::{name}"), value, partials, fold=fold,
+        header=UTILS, bool_overload=bool_overload, exact=exact, rounds=False, signed_zero=False,
     )  # fmt: skip
 
 
-MAX = _extreme("max", torch.maximum, integers.greatest, OR, max)
-MIN = _extreme("min", torch.minimum, integers.least, AND, min)
+MAX = _extreme("max", torch.maximum, integers.greatest, OR, max, exact.maximum)
+MIN = _extreme("min", torch.minimum, integers.least, AND, min, exact.minimum)
 
 ROUND = row(
-    Op("round", 1, Rule.MATHS, FLOATING, Named("metal::rint"), torch.round, lambda x, r: (0,), python=round)
+    "round", 1, TypeRule.MATH, FLOATING, Named("metal::rint"), torch.round, lambda x, r: (0,), fold=round,
+    exact=exact.mpmath("nint"), rounds=False,
 )  # fmt: skip
-
 
 # --- complex numbers -------------------------------------------------------------------------------------------------
 
 
 def _field(name: str, component: str, function: Callable[[torch.Tensor], torch.Tensor]) -> Op:
-    def value(z: torch.Tensor) -> torch.Tensor:
-        return function(z.to(torch.complex64)).half() if z.dtype == torch.complex32 else function(z)
-
-    result: Type = RealOf(Var())
-    return row(Op(name, 1, Rule.SAME, COMPLEX, Field(component), value, result=result))
+    return row(
+        name, 1, TypeRule.PROMOTE, COMPLEX, Field(component), on_complex64(function), result=RealOf(Var()), rounds=False
+    )
 
 
 def _make_complex(real: torch.Tensor, imag: torch.Tensor) -> torch.Tensor:
@@ -375,9 +354,7 @@ def _make_complex(real: torch.Tensor, imag: torch.Tensor) -> torch.Tensor:
 
 # The type is the call's, which the printer writes in place of `{type}`.
 MAKE_COMPLEX = row(
-    Op(
-        "make_complex", 2, Rule.SAME, FLOATING, Wrapped("{type}({0}, {1})"), _make_complex, header=UTILS
-    )
+    "make_complex", 2, TypeRule.PROMOTE, FLOATING, Wrapped("{type}({0}, {1})"), _make_complex, header=UTILS
 )  # fmt: skip
 REAL_PART = _field("real", "x", torch.real)
 IMAG_PART = _field("imag", "y", torch.imag)

@@ -17,10 +17,11 @@ import torch
 from torch import Tensor
 
 from pymetal import dtypes
-from pymetal.ir import Call, Cast, Concrete, Member, Named, Op, Rule, Type
-from pymetal.ir.builder import TABLE, Term
-from pymetal.ops.c10 import halves_as_floats
-from pymetal.ops.row import COMPLEX, FLOATING, SPECIAL, row
+from pymetal.ir import Call, Cast, Concrete, Member, Named, Op, Type, TypeRule
+from pymetal.ops import exact as exact_of
+from pymetal.ops.builder import Term
+from pymetal.ops.floats import on_complex64
+from pymetal.ops.table import COMPLEX, FLOATING, SPECIAL, TABLE, row
 
 _ORDER = Concrete(dtypes.int64)
 _SQRT_PI = math.sqrt(math.pi)
@@ -28,17 +29,20 @@ _TWO_OVER_SQRT_PI = 2 / _SQRT_PI
 
 
 def _c10(
-    name: str, function: Callable[..., Any], derivative: Any, *, arity: int = 1, since: tuple[int, int] = (2, 8),
-    math_name: str | None = None, params: tuple[Type | None, ...] | None = None, on_complex: Op | None = None,
+    name: str, function: Callable[..., Any], derivative: Any, exact: Callable[..., Any] | str | None = None, *,
+    arity: int = 1, since: tuple[int, int] = (2, 8), math_name: str | None = None,
+    params: tuple[Type | None, ...] | None = None, complex_overload: Op | None = None,
 ) -> None:  # fmt: skip
-    """The row `metal.c10.NAME`: a function of floats that computes in float."""
+    """The row `metal.c10.NAME`: a function of floats that computes in float.
+
+    Args:
+        exact: the column, or the name of the function of mpmath.
+    """
     row(
-        Op(
-            f"metal.c10.{name}", arity, Rule.MATHS, FLOATING, Named(f"c10::metal::{name}"), function, derivative,
-            params=params, since=since, header=SPECIAL, on_complex=on_complex,
-            aliases=(f"math.{math_name}",) if math_name else (),
-            python=getattr(math, math_name) if math_name else None,
-        )
+        f"metal.c10.{name}", arity, TypeRule.MATH, FLOATING, Named(f"c10::metal::{name}"), function, derivative,
+        params=params, since=since, header=SPECIAL, complex_overload=complex_overload,
+        aliases=(f"math.{math_name}",) if math_name else (), fold=getattr(math, math_name) if math_name else None,
+        exact=exact_of.mpmath(exact) if isinstance(exact, str) else exact, suggested=params is None,
     )  # fmt: skip
 
 
@@ -47,10 +51,8 @@ def _on_complex(
 ) -> Op:
     text = Named(f"c10::metal::{name}")
     return row(
-        Op(
-            f"{name}-complex", arity, Rule.SAME, COMPLEX, text, halves_as_floats(function), derivative, since=since,
-            header=SPECIAL,
-        )
+        f"metal.c10.{name}-complex", arity, TypeRule.PROMOTE, COMPLEX, text, on_complex64(function), derivative,
+        since=since, header=SPECIAL,
     )  # fmt: skip
 
 
@@ -60,13 +62,13 @@ def _exp(x: Term) -> Term:
 
 # --- error functions -------------------------------------------------------------------------------------------------
 
-_c10("erf", torch.erf, lambda x, r: (_TWO_OVER_SQRT_PI * _exp(-(x * x)),), math_name="erf")
+_c10("erf", torch.erf, lambda x, r: (_TWO_OVER_SQRT_PI * _exp(-(x * x)),), "erf", math_name="erf")
 # Up to 2.13 it is 1 - erf(x), which has no digit left from x = 4 on.
-_c10("erfc", torch.erfc, lambda x, r: (-_TWO_OVER_SQRT_PI * _exp(-(x * x)),), since=(2, 9), math_name="erfc")
-_c10("erfcx", torch.special.erfcx, lambda x, r: (2 * x * r - _TWO_OVER_SQRT_PI,), since=(2, 11))
-_c10("erfinv", torch.erfinv, lambda x, r: (_SQRT_PI / 2 * _exp(r * r),))
+_c10("erfc", torch.erfc, lambda x, r: (-_TWO_OVER_SQRT_PI * _exp(-(x * x)),), "erfc", since=(2, 9), math_name="erfc")
+_c10("erfcx", torch.special.erfcx, lambda x, r: (2 * x * r - _TWO_OVER_SQRT_PI,), exact_of.erfcx, since=(2, 11))
+_c10("erfinv", torch.erfinv, lambda x, r: (_SQRT_PI / 2 * _exp(r * r),), "erfinv")
 # c10's lacks the low part of ln 2: it is off by 1.4e-6 for each power of two in the result. Python's is another row.
-_c10("expm1f", torch.expm1, lambda x, r: (r + 1,))
+_c10("expm1f", torch.expm1, lambda x, r: (r + 1,), "expm1")
 
 _EXPM1 = """\
 static inline float exp_minus_one(const float x) {
@@ -78,10 +80,8 @@ static inline float exp_minus_one(const float x) {
 }
 """
 row(
-    Op(
-        "expm1", 1, Rule.MATHS, FLOATING, Member("exp_minus_one", _EXPM1), torch.expm1, lambda x, r: (r + 1,),
-        aliases=("math.expm1",), python=math.expm1,
-    )
+    "expm1", 1, TypeRule.MATH, FLOATING, Member("exp_minus_one", _EXPM1), torch.expm1, lambda x, r: (r + 1,),
+    aliases=("math.expm1",), fold=math.expm1, exact=exact_of.mpmath("expm1"),
 )  # fmt: skip
 
 # --- gamma functions -------------------------------------------------------------------------------------------------
@@ -118,20 +118,27 @@ def _gamma_density(a: Term, x: Term) -> Term:
 
 
 # Of negative arguments c10's gamma is the pole's part alone; log_gamma loses digits near its zeros at 1 and 2.
-_c10("gamma", _gamma, lambda x, r: (r * x.call("metal.c10.digamma"),))
-_c10("log_gamma", torch.lgamma, lambda x, r: (x.call("metal.c10.digamma"),), math_name="lgamma")
-_c10("digamma", torch.digamma, lambda x, r: (x.lift(2).call("metal.c10.zeta", x),))
+_c10("gamma", _gamma, lambda x, r: (r * x.call("metal.c10.digamma"),), "gamma")
+_c10("log_gamma", torch.lgamma, lambda x, r: (x.call("metal.c10.digamma"),), exact_of.log_gamma, math_name="lgamma")
+_c10("digamma", torch.digamma, lambda x, r: (x.lift(2).call("metal.c10.zeta", x),), "digamma")
 _c10(
-    "trigamma", lambda x: torch.polygamma(1, x), lambda x, r: (-2 * x.lift(3).call("metal.c10.zeta", x),), since=(2, 12)
-)
-_c10("polygamma", _polygamma, _polygamma_partials, arity=2, params=(_ORDER, None))
+    "trigamma", lambda x: torch.polygamma(1, x), lambda x, r: (-2 * x.lift(3).call("metal.c10.zeta", x),),
+    lambda mp, x: mp.psi(1, x), since=(2, 12),
+)  # fmt: skip
+_c10("polygamma", _polygamma, _polygamma_partials, lambda mp, n, x: mp.psi(int(n), x), arity=2, params=(_ORDER, None))
 # By x: none, as in torch.
 _c10(
-    "zeta", torch.special.zeta, lambda x, q, r: (None, -x * (x + 1).call("metal.c10.zeta", q)), arity=2
+    "zeta", torch.special.zeta, lambda x, q, r: (None, -x * (x + 1).call("metal.c10.zeta", q)), "zeta", arity=2
 )  # fmt: skip
 # By a: none, as in torch.
-_c10("igamma", torch.igamma, lambda a, x, r: (None, _gamma_density(a, x)), arity=2, since=(2, 9))
-_c10("igammac", torch.igammac, lambda a, x, r: (None, -_gamma_density(a, x)), arity=2, since=(2, 9))
+_c10(
+    "igamma", torch.igamma, lambda a, x, r: (None, _gamma_density(a, x)),
+    lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True) if a > 0 and x >= 0 else mp.nan, arity=2, since=(2, 9),
+)  # fmt: skip
+_c10(
+    "igammac", torch.igammac, lambda a, x, r: (None, -_gamma_density(a, x)),
+    lambda mp, a, x: mp.gammainc(a, x, regularized=True) if a > 0 and x >= 0 else mp.nan, arity=2, since=(2, 9),
+)  # fmt: skip
 
 # --- exponentials and logarithms of several --------------------------------------------------------------------------
 
@@ -159,14 +166,15 @@ _LOGADDEXP_COMPLEX = _on_complex(
     "logaddexp", 2, torch.logaddexp, None, (2, 10)
 )  # the derivative is not implemented  # fmt: skip
 _c10(
-    "logaddexp", torch.logaddexp, _softmax_partials("metal.precise.exp"), arity=2, since=(2, 10),
-    on_complex=_LOGADDEXP_COMPLEX,
+    "logaddexp", torch.logaddexp, _softmax_partials("metal.precise.exp"), exact_of.logaddexp, arity=2, since=(2, 10),
+    complex_overload=_LOGADDEXP_COMPLEX,
 )  # fmt: skip
 _c10(
-    "logaddexp2", torch.logaddexp2, _softmax_partials("metal.precise.exp2"), arity=2, since=(2, 10),
+    "logaddexp2", torch.logaddexp2, _softmax_partials("metal.precise.exp2"), exact_of.logaddexp2, arity=2,
+    since=(2, 10),
 )  # fmt: skip
-_c10("xlogy", torch.special.xlogy, _xlogy_partials, arity=2, since=(2, 12))
-_c10("xlog1py", torch.special.xlog1py, _xlog1py_partials, arity=2)
+_c10("xlogy", torch.special.xlogy, _xlogy_partials, exact_of.xlogy, arity=2, since=(2, 12))
+_c10("xlog1py", torch.special.xlog1py, _xlog1py_partials, lambda mp, x, y: exact_of.xlogy(mp, x, 1 + y), arity=2)
 _c10("entr", torch.special.entr, lambda x, r: (-x.call("metal.precise.log") - 1,))
 
 # --- Bessel functions ------------------------------------------------------------------------------------------------
@@ -181,23 +189,19 @@ def _sinc_partial(x: Term, r: Term) -> tuple[Term]:
     return (_by_x(x.call("metal.precise.cospi") - r, x, 0),)
 
 
-def _log_derivative_sign(x: Term) -> Term:
-    return x.lift(1).where(x > 0, x.lift(-1).where(x < 0, 0))
-
-
 # c10's complex sinc is 0 at 0.
-_c10("sinc", torch.sinc, _sinc_partial, on_complex=_on_complex("sinc", 1, torch.sinc, None))
+_c10("sinc", torch.sinc, _sinc_partial, "sincpi", complex_overload=_on_complex("sinc", 1, torch.sinc, None))
 _c10(
     "spherical_bessel_j0",
     torch.special.spherical_bessel_j0,
     lambda x, r: (_by_x(x.call("metal.precise.cos") - r, x, 0),),
 )
-_c10("i0", torch.special.i0, lambda x, r: (x.call("metal.c10.i1"),))
-_c10("i0e", torch.special.i0e, lambda x, r: (x.call("metal.c10.i1e") - _log_derivative_sign(x) * r,))
-_c10("i1", torch.special.i1, lambda x, r: (x.call("metal.c10.i0") - _by_x(r, x, 0.5),))
+_c10("i0", torch.special.i0, lambda x, r: (x.call("metal.c10.i1"),), lambda mp, x: mp.besseli(0, x))
+_c10("i0e", torch.special.i0e, lambda x, r: (x.call("metal.c10.i1e") - x.sign() * r,))
+_c10("i1", torch.special.i1, lambda x, r: (x.call("metal.c10.i0") - _by_x(r, x, 0.5),), lambda mp, x: mp.besseli(1, x))
 _c10(
     "i1e", torch.special.i1e,
-    lambda x, r: (x.call("metal.c10.i0e") - _log_derivative_sign(x) * r - _by_x(r, x, 0.5),),
+    lambda x, r: (x.call("metal.c10.i0e") - x.sign() * r - _by_x(r, x, 0.5),),
 )  # fmt: skip
 
 

@@ -28,8 +28,6 @@ from pymetal.runtime.dispatch import Caller, check_scalar
 from pymetal.semantics.interpreter import evaluate
 
 _log = logging.getLogger(__name__)
-_DOUBLE = {dtypes.float32: dtypes.float64, dtypes.complex64: dtypes.complex128}
-_SINGLE = {wide: single for single, wide in _DOUBLE.items()}
 
 
 class Operation:
@@ -150,10 +148,8 @@ class Operation:
             check_scalar(self.name, param.name, numbers[param.name], ir.resolved(param.type, compute))
         tensors = [torch.as_tensor(o, device=device).to(promoted).to(compute.torch).expand(shape) for o in operands]
         result = ir.resolved(found.function.result, element if found.function.result == ir.Var() else compute)
-        wide = compute in _SINGLE
-        return evaluate(found.function, compute, tensors, numbers).to(
-            (_DOUBLE.get(result, result) if wide else result).torch
-        )
+        stored = dtypes.double_of(result) if compute in dtypes.DOUBLES else result
+        return evaluate(found.function, compute, tensors, numbers).to(stored.torch)
 
     # --- running ---
 
@@ -187,7 +183,7 @@ class Operation:
 
 def _serves(overload: ir.Overload, element: DType) -> bool:
     """True for the overload of `element`, or, for a double, of any dtype of its kind."""
-    if element not in _SINGLE:
+    if element not in dtypes.DOUBLES:
         return element in overload.domain
     return any(d.kind is element.kind for d in overload.domain)
 

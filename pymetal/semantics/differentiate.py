@@ -37,7 +37,7 @@ from pymetal.ir import (
     Type,
     While,
 )
-from pymetal.ir.builder import Term
+from pymetal.ops.builder import Term
 
 
 def differentiate(function: Function, wrt: str, domain: Iterable[DType]) -> Function:

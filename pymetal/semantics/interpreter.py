@@ -39,10 +39,6 @@ from pymetal.ir import (
 )
 
 Scalar = bool | int | float | complex
-_WIDE = {
-    dtypes.float16: dtypes.float64, dtypes.bfloat16: dtypes.float64, dtypes.float32: dtypes.float64,
-    dtypes.complex32: dtypes.complex128, dtypes.complex64: dtypes.complex128,
-}  # fmt: skip
 
 
 def evaluate(
@@ -83,7 +79,7 @@ class _Evaluation:
         self.element = element
         self.shape = shape
         self.device = device
-        self.widen = wide or element in (dtypes.float64, dtypes.complex128)
+        self.widen = wide or element in dtypes.DOUBLES
         self.values: dict[str, torch.Tensor] = {}
         self.result: torch.Tensor | None = None
         self.loops: list[_Loop] = []
@@ -93,7 +89,7 @@ class _Evaluation:
     def dtype(self, type_: Type) -> torch.dtype:
         resolved = ir.resolve(type_, self.element)
         assert resolved is not None, f"{type_} at {self.element}"
-        return (_WIDE.get(resolved, resolved) if self.widen else resolved).torch
+        return (dtypes.double_of(resolved) if self.widen else resolved).torch
 
     def constant(self, value: Scalar, type_: Type) -> torch.Tensor:
         """A 0-dim tensor. A float becomes a float32 first, as a literal or an argument of a kernel does."""

@@ -13,14 +13,11 @@ from pymetal.upstream import cpp
 from pymetal.upstream.checkout import OPERATIONS, Checkout, line_of
 from pymetal.upstream.registered_kernels import Registered, library_macros
 
-_CALL = re.compile(r"\blib\.(exec_(?:unary|binary|ternary)_kernel)(_with_params)?\s*\(")
-_OPMATH = {"half": "float", "bfloat": "float", "half2": "float2"}
+_CALL = re.compile(rf"\blib\.({'|'.join(a.exec_call for a in ARITIES)})(_with_params)?\s*\(")
 # `scalar_arg_type` as upstream writes it.
 _FIXED = {
-    f"{prefix}{name}": metal
-    for name, metal in {
-        "Float": "float", "Half": "half", "BFloat16": "bfloat", "Long": "long", "Int": "int", "Bool": "bool",
-    }.items()
+    f"{prefix}{dtype.aten}": dtype.metal
+    for dtype in dtypes.ALL
     for prefix in ("k", "at::k", "c10::k", "ScalarType::", "at::ScalarType::", "c10::ScalarType::")
 }  # fmt: skip
 
@@ -112,5 +109,5 @@ def _alpha_type(call: HostCall, r: Registered) -> str | None:
     if call.alpha_type is None or call.alpha_type == "iter.common_dtype()":
         return common
     if "toOpMathType" in call.alpha_type:
-        return _OPMATH.get(common, common)
+        return dtypes.at_opmath(dtypes.BY_METAL[common]).metal
     return _FIXED.get(call.alpha_type)

@@ -88,14 +88,6 @@ def _common(entry: Entry, element: DType) -> DType:
     return result if integral and result.kind in (Kind.FLOATING, Kind.COMPLEX) else element
 
 
-# at::toOpMathType, which unlike c10::metal::opmath_t leaves integers as they are.
-_TO_OPMATH = {"float16": dtypes.float32, "bfloat16": dtypes.float32, "complex32": dtypes.complex64}
-_SCALAR_TYPES = {
-    "float": "kFloat", "half": "kHalf", "bfloat": "kBFloat16", "long": "kLong", "int": "kInt", "short": "kShort",
-    "char": "kChar", "uchar": "kByte", "bool": "kBool", "float2": "kComplexFloat", "half2": "kComplexHalf",
-}  # fmt: skip
-
-
 def _alpha(entry: Entry, type_: str, name: str) -> list[str]:
     """The scalar as an argument, and the type in which the kernel's name has it.
 
@@ -107,10 +99,10 @@ def _alpha(entry: Entry, type_: str, name: str) -> list[str]:
     common = {e: _common(entry, e) for e in wanted}
     if all(common[e].metal == t for e, t in wanted.items()):
         return [value]
-    if all(_TO_OPMATH.get(common[e].name, common[e]).metal == t for e, t in wanted.items()):
+    if all(dtypes.at_opmath(common[e]).metal == t for e, t in wanted.items()):
         return [value, "at::toOpMathType(iter.common_dtype())"]
     if len(set(wanted.values())) == 1:
-        return [value, _SCALAR_TYPES[next(iter(wanted.values()))]]
+        return [value, f"k{dtypes.BY_METAL[next(iter(wanted.values()))].aten}"]
     shown = ", ".join(f"{e}: {t}" for e, t in wanted.items())
     raise PyMetalError(
         f"{entry.checked.name}: the host passes a scalar in one type for all dtypes, and the functor takes {shown}",
@@ -120,10 +112,7 @@ def _alpha(entry: Entry, type_: str, name: str) -> list[str]:
 
 # --- parameter structs -----------------------------------------------------------------------------------------------
 
-_CPP_TYPES = {
-    "float": "float", "half": "c10::Half", "bfloat": "c10::BFloat16", "long": "int64_t", "int": "int32_t",
-    "short": "int16_t", "char": "int8_t", "uchar": "uint8_t", "bool": "bool",
-}  # fmt: skip
+_CPP_TYPES = {d.metal: d.cpp for d in dtypes.ALL if d.cpp}
 
 
 def _params_struct(entry: Entry) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from pymetal.accuracy import ulp
 from pymetal.dtypes import DType, Kind
 
 _SAMPLES = 4096
@@ -52,13 +53,9 @@ def measure(
 
 def ulps(result: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
     """The distance of `result` from `exact` in units of its last place; 0 where that is not finite or subnormal."""
-    info = torch.finfo(result.dtype)
-    exponent = torch.frexp(exact.abs().clamp(min=info.tiny)).exponent - 1
-    spacing = torch.ldexp(torch.full_like(exact, info.eps), exponent)
-    distance = (result.double() - exact).abs() / spacing
-    size = exact.abs()
+    info, size = torch.finfo(result.dtype), exact.abs()
     counted = result.isfinite() & exact.isfinite() & (size <= info.max) & ((size >= info.tiny) | (size == 0))
-    return torch.where(counted, distance, torch.zeros_like(distance))
+    return torch.where(counted, ulp.error(result, exact), 0.0)
 
 
 def table(rows: Sequence[Accuracy]) -> str:

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 import torch
 
-from pymetal.accuracy import exact, grids
+from pymetal.accuracy import elementwise, grids
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
@@ -80,23 +80,23 @@ def test_random_bools() -> None:
 
 def test_on_reals() -> None:
     x = torch.tensor([0.0, 1.0, 2.0, -1.0, math.inf, math.nan])
-    found = exact.on_reals(mpmath.log, x)
+    found = elementwise.on_reals(mpmath.log, x)
     assert found.dtype == torch.float64
     assert found[1:3].tolist() == [0.0, math.log(2)]
     assert found.isnan().tolist() == [False, False, False, True, False, True]
-    quotient = exact.on_reals(lambda a, b: a / b, x[:2], torch.zeros(2))
+    quotient = elementwise.on_reals(lambda a, b: a / b, x[:2], torch.zeros(2))
     assert quotient.isnan().all()
 
 
 def test_on_complex() -> None:
     z = torch.tensor([1j, 2.0, 0.0], dtype=torch.complex64)
-    assert torch.equal(exact.on_complex(mpmath.sqrt, z), torch.sqrt(z.to(torch.complex128)))
-    assert exact.on_complex(lambda a: 1 / a, z)[2].isnan()
+    assert torch.equal(elementwise.on_complex(mpmath.sqrt, z), torch.sqrt(z.to(torch.complex128)))
+    assert elementwise.on_complex(lambda a: 1 / a, z)[2].isnan()
 
 
 def test_on_integers_wraps() -> None:
     a = torch.tensor([100, -128, 127], dtype=torch.int8)
-    assert exact.on_integers(lambda x, y: x + y, a, a).tolist() == [-56, 0, -2]
-    assert exact.on_integers(lambda x: x < 0, a, dtype=torch.bool).tolist() == [False, True, False]
+    assert elementwise.on_integers(lambda x, y: x + y, a, a).tolist() == [-56, 0, -2]
+    assert elementwise.on_integers(lambda x: x < 0, a, dtype=torch.bool).tolist() == [False, True, False]
     wide = torch.tensor([2**62])
-    assert exact.on_integers(lambda x: 2 * x, wide).tolist() == [-(2**63)]
+    assert elementwise.on_integers(lambda x: 2 * x, wide).tolist() == [-(2**63)]

@@ -109,7 +109,7 @@ def test_overflow_and_division_by_zero(dtype: torch.dtype) -> None:
     b = torch.tensor([4, 2, 0, 1], dtype=dtype)
     found = [(e.what, e.operator, e.count, e.index) for e in share.trace(a, b)]
     assert sorted(found) == [
-        ("division by zero", "floordiv_int", 1, (2,)), ("integer overflow", "add", 1, (3,)),
+        ("division by zero", "floordiv", 1, (2,)), ("integer overflow", "add", 1, (3,)),
         ("integer overflow", "mul", 1, (1,)),
     ]  # fmt: skip
 
@@ -193,7 +193,7 @@ def test_every_nan_that_comes_out_came_in_or_was_born(name: str) -> None:
 def test_an_event_in_words() -> None:
     words = str(share.trace(torch.tensor([1, 2]), torch.tensor([1, 0]))[0]).split(f"{Path(__file__).name}:")[1]
     assert words == (
-        f"{line_of('return total // b')}:12: division by zero in `floordiv_int` at 1 element, first at "
+        f"{line_of('return total // b')}:12: division by zero in `floordiv` at 1 element, first at "
         "(1,), operands (2, 0)\n        return total // b\n               ^^^^^^^^^^"
     )
 

@@ -80,7 +80,7 @@ def _operand(row: Row, dtype: torch.dtype, at: int, per_binade: int) -> Tensor:
     if dtype is torch.bool or not (dtype.is_floating_point or dtype.is_complex):
         return torch.cat([grids.edges(dtype), grids.integers(dtype, 300, seed=at)])
     if dtype.is_complex:
-        part = ulp.real_dtype(dtype)
+        part = dtype.to_real()
         assert row.complex_range is not None
         least, largest = row.complex_range
         parts = [grids.stratified(part, 40, low=least, high=largest, seed=2 * at + i) for i in range(2)]

@@ -22,7 +22,7 @@ from examples import unimplemented
 from examples.aten import load
 from examples.aten.bounds import HALF, bound
 from examples.aten.catalogue import CATALOGUE
-from pymetal.accuracy import exact, grids, ulp
+from pymetal.accuracy import elementwise, grids, ulp
 
 ALL = {**load(), **unimplemented.load()}
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -114,7 +114,7 @@ def _exact(name: str, functor: Any, operands: list[Tensor]) -> Tensor:
         if name in CONVENTIONS:
             plain &= operand != 0
     found = convention.clone()
-    found[plain] = exact.on_reals(function, *(o[plain].double() for o in operands), digits=100)
+    found[plain] = elementwise.on_reals(function, *(o[plain].double() for o in operands), digits=100)
     return torch.where(found.isnan(), convention, found)
 
 
@@ -152,7 +152,7 @@ def test_integers(name: str) -> None:
             calls.append((dtype, operands, scalars))
         for dtype, operands, scalars in calls:
             result = functor(*operands, **scalars)
-            wanted = exact.on_integers(WHOLE[name], *operands, dtype=support.result_dtype(functor, dtype))
+            wanted = elementwise.on_integers(WHOLE[name], *operands, dtype=support.result_dtype(functor, dtype))
             assert torch.equal(result, wanted), dtype
 
 

@@ -13,8 +13,8 @@ import torch
 
 from pymetal.dtypes import Kind
 from pymetal.functor import Functor
-from pymetal.ir import Op, Rule
-from pymetal.ir.builder import TABLE
+from pymetal.ir import Op, TypeRule
+from pymetal.ops import TABLE
 
 inf, nan = math.inf, math.nan
 
@@ -30,7 +30,7 @@ _INTEGERS = ["'integral'", "pymetal.uint16", "pymetal.uint32", "pymetal.uint64"]
 DECORATORS = {1: "unary", 2: "binary", 3: "ternary", 4: "ternary"}
 # Rows that a body reaches by the name of Python's math module alone.
 PYTHON = ("hypot", "expm1")
-ROWS = {name: op for name, op in TABLE.items() if name.startswith("metal.") or name in PYTHON}
+ROWS = {name: op for name, op in TABLE.items() if (name.startswith("metal.") and "-" not in name) or name in PYTHON}
 
 
 def body(op: Op) -> str:
@@ -45,8 +45,8 @@ def body(op: Op) -> str:
 def kinds(op: Op) -> set[Kind]:
     """The kinds of operands that a row takes as they are, rows behind it included; of bool none is tested here."""
     found = set(op.kinds)
-    found |= {Kind.SIGNED, Kind.UNSIGNED} if op.on_integer else set()
-    found |= {Kind.COMPLEX} if op.on_complex else set()
+    found |= {Kind.SIGNED, Kind.UNSIGNED} if op.integer_overload else set()
+    found |= {Kind.COMPLEX} if op.complex_overload else set()
     return {Kind.FLOATING} if found == {Kind.BOOL} else found
 
 
@@ -56,7 +56,7 @@ def functor(folder: Path, op: Op) -> Functor:
     words = [w for kind, w in _WORDS.items() if kind in found]
     words += _INTEGERS if Kind.SIGNED in found else []
     result, promotion = "T", "default"
-    if op.rule in (Rule.COMPARE, Rule.PREDICATE, Rule.LOGICAL):
+    if op.rule in (TypeRule.COMPARE, TypeRule.PREDICATE, TypeRule.LOGICAL):
         result, promotion = "bool", "always_bool"
     elif op.result is not None:
         result = f"pymetal.{op.result}"
@@ -278,7 +278,7 @@ def plain(name: str) -> str:
 
 def rounds(op: Op, tensors: list[torch.Tensor]) -> bool:
     """Whether the row computes half and bfloat as float and rounds."""
-    return op.rule in (Rule.MATHS, Rule.WIDEN) and tensors[0].dtype in (torch.float16, torch.bfloat16)
+    return op.rule in (TypeRule.MATH, TypeRule.OPMATH) and tensors[0].dtype in (torch.float16, torch.bfloat16)
 
 
 def limit(op: Op) -> Limit:

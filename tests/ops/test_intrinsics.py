@@ -22,7 +22,7 @@ from pymetal import dtypes
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError
 from pymetal.functor import Functor
-from pymetal.ir import Op, Rule
+from pymetal.ir import Op, TypeRule
 from pymetal.ops import NOT_ROWS
 from pymetal.semantics.differentiate import differentiate
 from pymetal.semantics.interpreter import evaluate
@@ -219,7 +219,7 @@ def columns(op: Op) -> list[list[torch.Tensor]]:
 
 def of_torch(op: Op, tensors: list[torch.Tensor]) -> torch.Tensor:
     """The torch column of a row, or of the row behind it, on the operands that its body passes."""
-    behind = op.on_integer or op
+    behind = op.integer_overload or op
     if op.name == "metal.select":
         a, b, c = tensors
         return torch.as_tensor(behind.torch(a, b, torch.tensor([x > 0 for x in c.tolist()])))
@@ -235,9 +235,9 @@ def check_integer(op: Op, functor: Functor, tensors: list[torch.Tensor]) -> None
     function = whole(op.name, bits, signed)
     rows = list(zip(*(t.tolist() for t in tensors), strict=True))
     exact = [function(*row) for row in rows]
-    want = exact if op.rule is Rule.COMPARE else [low_bits(x, bits, signed) for x in exact]
+    want = exact if op.rule is TypeRule.COMPARE else [low_bits(x, bits, signed) for x in exact]
     for what, result in (("the host device", functor(*tensors)), ("torch", of_torch(op, tensors))):
-        assert result.dtype == (torch.bool if op.rule is Rule.COMPARE else dtype), what
+        assert result.dtype == (torch.bool if op.rule is TypeRule.COMPARE else dtype), what
         got = result.tolist()
         wrong = [i for i, (x, y) in enumerate(zip(got, want, strict=True)) if x != y]
         assert not wrong, f"{what}: {len(wrong)} wrong; of {rows[wrong[0]]} {got[wrong[0]]}, not {want[wrong[0]]}"
@@ -278,7 +278,7 @@ def check_complex(op: Op, functor: Functor, tensors: list[torch.Tensor]) -> None
     got = functor(*tensors)
     assert got.dtype == tensors[0].dtype
     wide = [t.to(torch.complex64).to(torch.complex128) for t in tensors]
-    want = (op.on_complex or op).torch(*wide)
+    want = (op.complex_overload or op).torch(*wide)
     limit, where, _ = COMPLEX[op.name]
     unit = 2.0**-24 if got.dtype == torch.complex64 else 2.0**-11
     units = (got.to(torch.complex64).to(torch.complex128) - want).abs() / want.abs().clamp_min(1e-3) / unit
@@ -506,7 +506,7 @@ def test_torch_column_takes_every_value(name: str, dtype: torch.dtype) -> None:
     result = op.torch(*given)
     assert result.shape == given[0].shape
     assert all(torch.equal(a.nan_to_num(7), b.nan_to_num(7)) for a, b in zip(given, before, strict=True))
-    if op.rule in (Rule.MATHS, Rule.WIDEN, Rule.SAME) and op.result is None:
+    if op.rule in (TypeRule.MATH, TypeRule.OPMATH, TypeRule.PROMOTE) and op.result is None:
         assert result.dtype == dtype
 
 

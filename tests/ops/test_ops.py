@@ -22,7 +22,7 @@ from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError
 from pymetal.functor import Functor
-from pymetal.ir import Op, Rule
+from pymetal.ir import Op, TypeRule
 from pymetal.ops import BY_ALIAS, TABLE, python
 from pymetal.semantics.differentiate import differentiate
 from pymetal.semantics.interpreter import evaluate
@@ -37,11 +37,11 @@ WRITTEN = {
     "bitor": "a | b", "bitxor": "a ^ b", "shift_left": "a << b", "shift_right": "a >> b", "abs": "abs(a)",
     "min": "min(a, b)", "max": "max(a, b)", "round": "round(a)",
     # for integers
-    "floordiv_int": "a // b", "mod_int": "a % b", "pow_int": "a ** b", "abs_int": "abs(a)",
-    "shift_left_constant": "a << 3", "shift_right_constant": "a >> 3",
+    "floordiv-integer": "a // b", "mod-integer": "a % b", "pow-integer": "a ** b", "abs-integer": "abs(a)",
+    "shift_left-constant": "a << 3", "shift_right-constant": "a >> 3",
     # for complex numbers
-    "mul_complex": "a * b", "div_complex": "a / b", "pow_complex": "a ** b", "eq_complex": "a == b",
-    "ne_complex": "a != b", "abs_complex": "abs(a)", "make_complex": "complex(a, b).real - complex(b, a).real",
+    "mul-complex": "a * b", "truediv-complex": "a / b", "pow-complex": "a ** b", "eq-complex": "a == b",
+    "ne-complex": "a != b", "abs-complex": "abs(a)", "make_complex": "complex(a, b).real - complex(b, a).real",
     "real": "a.real", "imag": "a.imag",
 }  # fmt: skip
 # What a functor of one row may be decorated with; the first that fits is taken. A row whose operands keep their type is
@@ -69,7 +69,7 @@ def functor_of(folder: Path, op: Op, dtype: torch.dtype) -> Functor | None:
     body = written(op)
     parameters = [name for name in "ab" if re.search(rf"\b{name}\b", body)]
     decorator = ("unary", "binary")[len(parameters) - 1]
-    for promotion, result in FORMS[:3] if op.rule is Rule.SAME else FORMS:
+    for promotion, result in FORMS[:3] if op.rule is TypeRule.PROMOTE else FORMS:
         text = (
             f"@pymetal.{decorator}(promotion={promotion!r}, dtypes={dtype})\n"
             f"def row({', '.join(f'{name}: T' for name in parameters)}) -> {result}:\n    return {body}\n"
@@ -84,9 +84,13 @@ def takes(op: Op, dtype: torch.dtype) -> bool:
     element = dtypes.from_torch(dtype)
     assert element is not None
     kind = element.kind
-    if op.rule in (Rule.DIVIDE, Rule.MATHS, Rule.PREDICATE) and kind in dtypes.INTEGRAL and op.on_integer is None:
+    if (
+        op.rule in (TypeRule.INT_TO_FLOAT, TypeRule.MATH, TypeRule.PREDICATE)
+        and kind in dtypes.INTEGRAL
+        and op.integer_overload is None
+    ):
         kind = Kind.FLOATING
-    instead = {Kind.BOOL: op.on_bool, Kind.COMPLEX: op.on_complex, Kind.SIGNED: op.on_integer}
+    instead = {Kind.BOOL: op.bool_overload, Kind.COMPLEX: op.complex_overload, Kind.SIGNED: op.integer_overload}
     return kind in op.kinds and instead.get(kind) is None and (op.name, dtype) not in REFUSED
 
 
@@ -138,7 +142,7 @@ def compare(op: Op, functor: Functor, inputs: list[torch.Tensor]) -> None:
         return
     floating = inputs[0].is_floating_point()
     expected = functor.reference(*(t.double() if floating else t for t in inputs)).to(actual.dtype)
-    toolbox.assert_equal(actual, expected, inputs, 0 if op.rule is Rule.SAME else ULP)
+    toolbox.assert_equal(actual, expected, inputs, 0 if op.rule is TypeRule.PROMOTE else ULP)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -278,7 +282,7 @@ def test_exceptions_name_rows() -> None:
 
 def test_every_row_of_floats_has_a_derivative_or_a_truth_value() -> None:
     for name, op in ROWS.items():
-        truth = op.rule in (Rule.COMPARE, Rule.LOGICAL, Rule.PREDICATE)
+        truth = op.rule in (TypeRule.COMPARE, TypeRule.LOGICAL, TypeRule.PREDICATE)
         if Kind.FLOATING in op.kinds and name != "make_complex":
             assert (op.derivative is None) == truth, name
 
@@ -286,7 +290,7 @@ def test_every_row_of_floats_has_a_derivative_or_a_truth_value() -> None:
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name, op in ROWS.items() if op.python is not None])
+@pytest.mark.parametrize("name", [name for name, op in ROWS.items() if op.fold is not None])
 def test_python_column_is_the_torch_column(name: str) -> None:
     """Constants fold to what the row computes."""
     op = ROWS[name]
@@ -295,12 +299,12 @@ def test_python_column_is_the_torch_column(name: str) -> None:
     dtype = torch.double
     if not op.kinds & {Kind.FLOATING}:
         samples, dtype = [1, 2, 5, 3, 7], torch.int64
-    if op.rule is Rule.LOGICAL:
+    if op.rule is TypeRule.LOGICAL:
         samples, dtype = [True, False], torch.bool
     checked = 0
     for values in zip(*(samples[i:] + samples[:i] for i in range(op.arity)), strict=True):
         try:
-            folded = op.python(*values)
+            folded = op.fold(*values)
         except (ValueError, ZeroDivisionError):  # outside the domain Python raises
             continue
         if isinstance(folded, complex):
@@ -314,11 +318,17 @@ def test_python_column_is_the_torch_column(name: str) -> None:
 def test_every_row_is_tested_somewhere() -> None:
     """Here, in `test_intrinsics`, or as what takes the place of such a row for bools, integers or complex numbers."""
     tested = {**ROWS, **intrinsic_cases.ROWS}
-    instead = {o.name for op in tested.values() for o in (op.on_bool, op.on_integer, op.on_complex) if o is not None}
+    instead = {
+        o.name
+        for op in tested.values()
+        for o in (op.bool_overload, op.integer_overload, op.complex_overload)
+        if o is not None
+    }
     assert set(TABLE) == set(tested) | instead
 
 
 def test_names_and_aliases_are_distinct() -> None:
     assert all(name == op.name for name, op in TABLE.items())
-    reached = [n for op in TABLE.values() for n in (*([op.name] if "." in op.name else []), *op.aliases)]
+    own = [name for name in TABLE if "." in name and "-" not in name]
+    reached = [*own, *(alias for op in TABLE.values() for alias in op.aliases)]
     assert len(reached) == len(set(reached)) == len(BY_ALIAS)

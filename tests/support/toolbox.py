@@ -18,6 +18,7 @@ from unittest import mock
 import torch
 
 from pymetal import host
+from pymetal.accuracy.ulp import distance
 from pymetal.functor import Functor
 from pymetal.host import float_mode
 from pymetal.host.device import HostDevice
@@ -71,23 +72,7 @@ def operands(dtype: torch.dtype, arity: int, count: int = 400) -> list[torch.Ten
     return [torch.cat([some[c], random(dtype, count, seed)]) for seed, c in enumerate(combined)]
 
 
-# --- distances -------------------------------------------------------------------------------------------------------
-
-
-def ordered_bits(x: torch.Tensor) -> torch.Tensor:
-    """Integers in the order of the floats; neighbours differ by one, and the two zeros are equal."""
-    bits = x.contiguous().view({2: torch.int16, 4: torch.int32, 8: torch.int64}[x.dtype.itemsize]).long()
-    lowest = -(2 ** (8 * x.dtype.itemsize - 1))
-    return torch.where(bits < 0, lowest - bits, bits)
-
-
-def ulps(actual: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
-    """How many floats apart the two are, element by element; 0 between NaNs, huge between a NaN and a number."""
-    assert actual.dtype == expected.dtype, (actual.dtype, expected.dtype)
-    assert actual.shape == expected.shape, (actual.shape, expected.shape)
-    apart = (ordered_bits(actual) - ordered_bits(expected)).abs()
-    a, e = actual.isnan(), expected.isnan()
-    return torch.where(a & e, 0, torch.where(a ^ e, 2**62, apart))
+# --- comparison ------------------------------------------------------------------------------------------------------
 
 
 def assert_equal(actual: torch.Tensor, expected: torch.Tensor, inputs: Sequence[Any] = (), ulp: int = 0) -> None:
@@ -95,7 +80,7 @@ def assert_equal(actual: torch.Tensor, expected: torch.Tensor, inputs: Sequence[
     and so do the zeros), everything else exactly."""
     assert actual.dtype == expected.dtype, (actual.dtype, expected.dtype)
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
-    wrong = ulps(actual, expected) > ulp if actual.is_floating_point() else actual != expected
+    wrong = distance(actual, expected) > ulp if actual.is_floating_point() else actual != expected
     if wrong.any():
         at = int(wrong.flatten().nonzero()[0])
         flat = [t.expand(actual.shape).flatten()[at].item() for t in inputs if isinstance(t, torch.Tensor)]

@@ -1,4 +1,4 @@
-"""Exact references: functions of mpmath's numbers and of Python's integers, element by element.
+"""Functions of mpmath's numbers and of Python's integers, applied to tensors element by element.
 
 mpmath is imported when it is needed: the package itself does without it.
 """

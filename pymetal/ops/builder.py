@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pymetal import ir
-
-# Every row of the operator table by name; `pymetal.ops` fills it.
-TABLE: dict[str, ir.Op] = {}
+from pymetal.ops.table import TABLE
 
 Operand: TypeAlias = "Term | int | float"
 
@@ -23,7 +21,7 @@ class Term:
         """Row `name` applied to this term and `others`, all of this term's type."""
         args = (self.expr, *(self.lift(o).expr for o in others))
         op = TABLE[name]
-        compares = op.rule in (ir.Rule.COMPARE, ir.Rule.PREDICATE)
+        compares = op.rule in (ir.TypeRule.COMPARE, ir.TypeRule.PREDICATE)
         return Term(ir.Call(op, args, ir.BOOL if compares else self.expr.type))
 
     def lift(self, other: Operand) -> Term:
@@ -33,6 +31,10 @@ class Term:
     def where(self, condition: Term, otherwise: Operand) -> Term:
         """This term where `condition` holds, else `otherwise`."""
         return Term(ir.Select(condition.expr, self.expr, self.lift(otherwise).expr, self.expr.type))
+
+    def sign(self) -> Term:
+        """1 where this term is above zero, -1 where it is below, else 0."""
+        return self.lift(1).where(self > 0, self.lift(-1).where(self < 0, 0))
 
     def is_number(self, value: float) -> bool:
         """True if this term is the constant `value`, of either sign if zero."""
