@@ -89,7 +89,7 @@ def f(a: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:1: PM003: @pymetal.binary takes a function of 2 tensor parameter(s), and f has 1
+functor.py:3:1: PM003: @pymetal.binary takes a function with 2 tensor parameters but f has 1
     def f(a: T) -> T:
     ^^^^^^^^^^^^^^^^^
     Tensors are the parameters before `*`; scalars come after it. For another number of tensors use @pymetal.unary or @pymetal.ternary.""",
@@ -107,7 +107,7 @@ def f(a: T, b: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:13: PM003: @pymetal.unary takes a function of 1 tensor parameter(s), and f has 2
+functor.py:3:13: PM003: @pymetal.unary takes a function with 1 tensor parameter but f has 2
     def f(a: T, b: T) -> T:
                 ^^^^
     Tensors are the parameters before `*`; scalars come after it. For another number of tensors use @pymetal.binary or @pymetal.ternary.""",
@@ -125,7 +125,7 @@ def f(a: T, b: T, alpha: float) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:19: PM003: @pymetal.binary takes a function of 2 tensor parameter(s), and f has 3
+functor.py:3:19: PM003: @pymetal.binary takes a function with 2 tensor parameters but f has 3
     def f(a: T, b: T, alpha: float) -> T:
                       ^^^^^^^^^^^^
     Tensors are the parameters before `*`; scalars come after it. For another number of tensors use @pymetal.unary or @pymetal.ternary.""",
@@ -194,7 +194,7 @@ def f(a: T, b: pymetal.int32) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:13: PM007: 'b' is pymetal.int32 where 'a' is T: a functor has one element type
+functor.py:3:13: PM007: 'b' is pymetal.int32 but 'a' is T: a functor has one element type
     def f(a: T, b: pymetal.int32) -> T:
                 ^^^^^^^^^^^^^^^^
     Give them the same annotation.""",
@@ -316,7 +316,7 @@ def f(x: T) -> bool:
         assert_expected_inline(
             message,
             """\
-functor.py:3:16: PM010: promotion='default' gives a result of type float32, float16, bfloat16 for float32, float16, bfloat16, and the annotation says bool (bool_)
+functor.py:3:16: PM010: promotion='default' gives a result of type float32, float16, bfloat16 for float32, float16, bfloat16 but the annotation is bool (bool_)
     def f(x: T) -> bool:
                    ^^^^
     Make them agree: promotion="always_bool".""",
@@ -334,7 +334,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:16: PM010: promotion='always_bool' gives a result of type bool_ for float32, float16, bfloat16, and the annotation says T (float32, float16, bfloat16)
+functor.py:3:16: PM010: promotion='always_bool' gives a result of type bool_ for float32, float16, bfloat16 but the annotation is T (float32, float16, bfloat16)
     def f(x: T) -> T:
                    ^
     Make them agree: `-> bool`.""",
@@ -475,10 +475,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:16: PM013: 'math' is the module math, which has no value in a functor
+functor.py:4:16: PM013: 'math' is the module math and has no value in a functor
         return x * math
                    ^^^^
-    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
+    A body can use numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
         )
 
     def test_a_tensor_is_no_value(self, refused: Refused) -> None:
@@ -494,10 +494,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:5:16: PM013: 'WEIGHT' is a Tensor, which has no value in a functor
+functor.py:5:16: PM013: 'WEIGHT' is a Tensor and has no value in a functor
         return x * WEIGHT
                    ^^^^^^
-    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
+    A body can use numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
         )
 
     def test_a_string_is_no_value(self, refused: Refused) -> None:
@@ -513,10 +513,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:5:16: PM013: 'NAME' is a str, which has no value in a functor
+functor.py:5:16: PM013: 'NAME' is a str and has no value in a functor
         return x * NAME
                    ^^^^
-    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
+    A body can use numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
         )
 
     def test_attribute_of_a_value(self, refused: Refused) -> None:
@@ -547,10 +547,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM015: 'x.abs' is a value, which cannot be called in a functor
+functor.py:4:12: PM015: 'x.abs' is a value and cannot be called in a functor
         return x.abs()
                ^^^^^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
+    A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
     def test_undecorated_function(self, refused: Refused) -> None:
@@ -567,7 +567,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:7:12: PM016: 'helper' is a plain Python function, which has no Metal text
+functor.py:7:12: PM016: 'helper' is a plain Python function and has no Metal text
         return helper(x)
                ^^^^^^
     Decorate it with @pymetal.func.""",
@@ -586,10 +586,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:6:12: PM015: 'Helper' is the class Helper, which cannot be called in a functor
+functor.py:6:12: PM015: 'Helper' is the class Helper and cannot be called in a functor
         return Helper(x)
                ^^^^^^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
+    A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
     def test_torch_function(self, refused: Refused) -> None:
@@ -603,10 +603,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM015: 'torch.exp' is a builtin_function_or_method, which cannot be called in a functor
+functor.py:4:12: PM015: 'torch.exp' is a builtin_function_or_method and cannot be called in a functor
         return torch.exp(x)
                ^^^^^^^^^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
+    A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
     def test_builtin(self, refused: Refused) -> None:
@@ -620,10 +620,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM015: 'print' is a builtin_function_or_method, which cannot be called in a functor
+functor.py:4:12: PM015: 'print' is a builtin_function_or_method and cannot be called in a functor
         return print(x)
                ^^^^^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
+    A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
     def test_call_of_a_variable(self, refused: Refused) -> None:
@@ -638,10 +638,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:5:12: PM015: 'y' is a value, which cannot be called in a functor
+functor.py:5:12: PM015: 'y' is a value and cannot be called in a functor
         return y(x)
                ^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
+    A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
 
@@ -658,7 +658,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM017: metal.atan2 takes 2 argument(s), and 1 came
+functor.py:4:12: PM017: metal.atan2 takes 2 arguments but 1 was given
         return metal.atan2(x)
                ^^^^^^^^^^^^^^
     Call it as metal.atan2(x, y).""",
@@ -676,7 +676,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM017: metal.exp takes 1 argument(s), and 2 came
+functor.py:4:12: PM017: metal.exp takes 1 argument but 2 were given
         return metal.exp(x, x)
                ^^^^^^^^^^^^^^^
     Call it as metal.exp(x).""",
@@ -745,7 +745,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM017: T takes 1 argument(s), and 0 came
+functor.py:4:12: PM017: T takes 1 argument but 0 were given
         return T()
                ^^^
     Call it as T(x).""",
@@ -786,7 +786,7 @@ def f(x: T) -> T:
 functor.py:4:5: PM031: a `with` block cannot become Metal
         with x:
         ^^^^^^^
-    A functor computes one value from its arguments and has no other effect.""",
+    A functor computes one value from its arguments and has no side effects.""",
         )
 
     def test_try_block(self, refused: Refused) -> None:
@@ -844,7 +844,7 @@ def f(x: T) -> T:
 functor.py:4:5: PM031: a class definition cannot become Metal
         class C:
         ^^^^^^^^
-    A functor computes one value from its arguments and has no other effect.""",
+    A functor computes one value from its arguments and has no side effects.""",
         )
 
     def test_import_statement(self, refused: Refused) -> None:
@@ -898,7 +898,7 @@ def f(x: T) -> T:
 functor.py:4:5: PM031: `global` cannot become Metal
         global Y
         ^^^^^^^^
-    A functor computes one value from its arguments and has no other effect.""",
+    A functor computes one value from its arguments and has no side effects.""",
         )
 
     def test_match_statement(self, refused: Refused) -> None:
@@ -936,7 +936,7 @@ def f(x: T) -> T:
 functor.py:5:5: PM031: `del` cannot become Metal
         del y
         ^^^^^
-    Leave the name alone; it ends with the functor.""",
+    Remove it: variables end with the functor.""",
         )
 
     def test_raise_statement(self, refused: Refused) -> None:
@@ -1081,7 +1081,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:6:12: PM014: 'y' may not be set here: it is assigned on some paths only
+functor.py:6:12: PM014: 'y' may have no value here: it is assigned on some paths only
         return y
                ^
     Assign it before the branch, or on every path.""",
@@ -1104,7 +1104,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:10:16: PM014: 'y' may not be set here: it is assigned on some paths only
+functor.py:10:16: PM014: 'y' may have no value here: it is assigned on some paths only
         return x + y
                    ^
     Assign it before the branch, or on every path.""",
@@ -1123,7 +1123,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:9: PM014: 'z' may not be set here: it is used before it is assigned
+functor.py:4:9: PM014: 'z' may have no value here: it is used before it is assigned
         y = z + x
             ^
     Assign it above.""",
@@ -1197,7 +1197,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:8: PM023: `if` takes bool operands, and this one is T (float32, float16, bfloat16)
+functor.py:4:8: PM023: `if` takes bool operands but this one is T (float32, float16, bfloat16)
         if x:
            ^
     Write a comparison, such as `x != 0`.""",
@@ -1255,7 +1255,7 @@ def f(x: T) -> T:
 functor.py:4:9: PM032: a list cannot become Metal
         y = [x, x]
             ^^^^^^
-    A functor computes with numbers. Name each of them.""",
+    A functor computes with numbers. Use one variable for each.""",
         )
 
     def test_dict_display(self, refused: Refused) -> None:
@@ -1273,7 +1273,7 @@ def f(x: T) -> T:
 functor.py:4:9: PM032: a dict cannot become Metal
         y = {1: x}
             ^^^^^^
-    A functor computes with numbers. Name each of them.""",
+    A functor computes with numbers. Use one variable for each.""",
         )
 
     def test_set_display(self, refused: Refused) -> None:
@@ -1291,7 +1291,7 @@ def f(x: T) -> T:
 functor.py:4:9: PM032: a set cannot become Metal
         y = {x}
             ^^^
-    A functor computes with numbers. Name each of them.""",
+    A functor computes with numbers. Use one variable for each.""",
         )
 
     def test_list_comprehension(self, refused: Refused) -> None:
@@ -1309,7 +1309,7 @@ def f(x: T) -> T:
 functor.py:4:9: PM032: a list comprehension cannot become Metal
         y = [x for _ in x]
             ^^^^^^^^^^^^^^
-    A functor computes with numbers. Name each of them.""",
+    A functor computes with numbers. Use one variable for each.""",
         )
 
     def test_f_string(self, refused: Refused) -> None:
@@ -1327,7 +1327,7 @@ def f(x: T) -> T:
 functor.py:4:9: PM032: an f-string cannot become Metal
         y = f'{x}'
             ^^^^^^
-    A functor computes with numbers. Name each of them.""",
+    A functor computes with numbers. Use one variable for each.""",
         )
 
     def test_string(self, refused: Refused) -> None:
@@ -1341,7 +1341,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM033: 'x' is not a value that Metal computes with
+functor.py:4:12: PM033: 'x' is not a value that Metal can compute with
         return 'x'
                ^^^
     Use numbers, True or False.""",
@@ -1358,7 +1358,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM033: None is not a value that Metal computes with
+functor.py:4:12: PM033: None is not a value that Metal can compute with
         return None
                ^^^^
     Use numbers, True or False.""",
@@ -1375,7 +1375,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM033: `...` is not a value that Metal computes with
+functor.py:4:12: PM033: `...` is not a value that Metal can compute with
         return ...
                ^^^
     Use numbers, True or False.""",
@@ -1392,7 +1392,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM033: b'x' is not a value that Metal computes with
+functor.py:4:12: PM033: b'x' is not a value that Metal can compute with
         return b'x'
                ^^^^
     Use numbers, True or False.""",
@@ -1443,7 +1443,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:22: PM033: None is not a value that Metal computes with
+functor.py:4:22: PM033: None is not a value that Metal can compute with
         return 1 if x is None else 0
                          ^^^^
     Use numbers, True or False.""",
@@ -1478,7 +1478,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM023: `and` takes bool operands, and this one is T (float32, float16, bfloat16)
+functor.py:4:12: PM023: `and` takes bool operands but this one is T (float32, float16, bfloat16)
         return x and 1
                ^
     Write a comparison, such as `x != 0`.""",
@@ -1496,7 +1496,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:21: PM023: `not` takes bool operands, and this one is T (float32, float16, bfloat16)
+functor.py:4:21: PM023: `not` takes bool operands but this one is T (float32, float16, bfloat16)
         return 1 if not x else 0
                         ^
     Write a comparison, such as `x != 0`.""",
@@ -1514,7 +1514,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:17: PM023: a condition takes bool operands, and this one is T (float32, float16, bfloat16)
+functor.py:4:17: PM023: a condition takes bool operands but this one is T (float32, float16, bfloat16)
         return 1 if x else 0
                     ^
     Write a comparison, such as `x != 0`.""",
@@ -1570,7 +1570,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM024: this returns float32 where the result is T (int64, int32, int16, int8)
+functor.py:4:12: PM024: this returns float32 but the result type is T (int64, int32, int16, int8)
         return metal.exp(x)
                ^^^^^^^^^^^^
     Convert it with T(...), or use promotion="int_to_float" or dtypes="floating".""",
@@ -1588,7 +1588,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM024: this returns float32 where the result is T (int64, int32, int16, int8)
+functor.py:4:12: PM024: this returns float32 but the result type is T (int64, int32, int16, int8)
         return x / 2
                ^^^^^
     Convert it with T(...), or use promotion="int_to_float" or dtypes="floating".""",
@@ -1606,10 +1606,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM024: this returns int64 where the result is T (bool_)
+functor.py:4:12: PM024: this returns int64 but the result type is T (bool_)
         return x + 1
                ^^^^^
-    Convert it with T(...), or leave bool out, as dtypes="integral" does, and give it an overload of its own.""",
+    Convert it with T(...), or leave bool out, as dtypes="integral" does, and add an overload for it.""",
         )
 
     def test_no_common_type(self, refused: Refused) -> None:
@@ -1681,7 +1681,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:6:9: PM025: 'y' is bool and cannot take a value of type T (float32, float16, bfloat16)
+functor.py:6:9: PM025: 'y' is bool and cannot be assigned a value of type T (float32, float16, bfloat16)
             y = x
             ^^^^^
     Convert the value, or use another name for it.""",
@@ -1700,7 +1700,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:5: PM025: 'y' is int32 and cannot take a value of type T (float32, float16, bfloat16)
+functor.py:4:5: PM025: 'y' is int32 and cannot be assigned a value of type T (float32, float16, bfloat16)
         y: pymetal.int32 = x
         ^^^^^^^^^^^^^^^^^^^^
     Convert the value, or use another name for it.""",
@@ -1788,7 +1788,7 @@ Write a `def` with one annotated parameter for each tensor and decorate that."""
             message,
             """\
 the source of f cannot be found (could not get source code)
-pymetal reads the text of a function. Put it in a .py file or a notebook cell: functions made by exec(), typed at a bare prompt or shipped as .pyc only have none.""",
+pymetal reads the text of a function. Put it in a .py file or a notebook cell: functions made by exec(), typed at the Python prompt or shipped as .pyc only have none.""",
         )
 
     def test_coroutine(self, refused: Refused) -> None:
@@ -1799,7 +1799,7 @@ pymetal reads the text of a function. Put it in a .py file or a notebook cell: f
 functor.py:3:1: PM031: an `async def` cannot become Metal
     async def f(x: T) -> T:
     ^^^^^^^^^^^^^^^^^^^^^^^
-    A functor computes one value from its arguments and has no other effect.""",
+    A functor computes one value from its arguments and has no side effects.""",
         )
 
     def test_generator(self, refused: Refused) -> None:
