@@ -77,6 +77,16 @@ class ToolchainError(DeviceError):
     """The host device has no C++ compiler it can use."""
 
 
+def plural(count: int, noun: str) -> str:
+    """A count for a message: "1 argument", "2 arguments"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def were_given(count: int) -> str:
+    """How many were given, for a message: "1 was given", "2 were given"."""
+    return f"{count} was given" if count == 1 else f"{count} were given"
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None if nothing is close."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)

@@ -12,10 +12,10 @@ import torch
 from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.dtypes import parse_dtypes
+from pymetal.errors import plural
 from pymetal.frontend.annotations import Signature, parse_signature
-from pymetal.frontend.refusals import refusal
+from pymetal.frontend.overloads import Body
 from pymetal.frontend.source import read_source
-from pymetal.frontend.verify import Body
 from pymetal.promotion import find_promotion
 from pymetal.runtime.operation import Operation
 
@@ -52,14 +52,10 @@ class Functor(Operation):
             PyMetalError: the function cannot become Metal, takes other parameters, or overlaps another body.
         """
         body = _body(function, self.arity)
-        mine, first = body.signature, self.signature
-        found = (len(mine.tensors), [s[0] for s in mine.scalars])
-        wanted = (len(first.tensors), [s[0] for s in first.scalars])
+        found, wanted = _parameters(body.signature), _parameters(self.signature)
         if found != wanted:
-            raise refusal(
-                "overload-signature", body.source.span(body.source.node), functor=self.name,
-                found=_parameters(mine), wanted=_parameters(first),
-            )  # fmt: skip
+            source = body.source
+            raise source.refusal("overload-signature", source.node, functor=self.name, found=found, wanted=wanted)
         self.set_bodies((*self.bodies, body))
         return self
 
@@ -123,5 +119,7 @@ def _body(function: Callable[..., Any], arity: Arity) -> Body:
 
 
 def _parameters(signature: Signature) -> str:
-    scalars = ", ".join(s[0] for s in signature.scalars)
-    return f"{len(signature.tensors)} tensor(s)" + (f" and the scalar(s) {scalars}" if scalars else "")
+    tensors, scalars = plural(len(signature.tensors), "tensor"), ", ".join(s.name for s in signature.scalars)
+    if not scalars:
+        return tensors
+    return f"{tensors} and the {'scalars' if len(signature.scalars) > 1 else 'scalar'} {scalars}"

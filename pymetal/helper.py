@@ -8,10 +8,9 @@ from typing import Any
 
 from pymetal import ir
 from pymetal.codegen.names import identifier
-from pymetal.frontend.annotations import parse_helper
-from pymetal.frontend.definition import Definition
+from pymetal.frontend.annotations import Definition, parse_helper_signature
+from pymetal.frontend.overloads import Body, check_helper
 from pymetal.frontend.source import read_source
-from pymetal.frontend.verify import Body, check_helper, too_deep
 
 
 class Helper:
@@ -29,13 +28,10 @@ class Helper:
 
     def _body(self, function: Callable[..., Any]) -> Body:
         source = read_source(function)
-        return Body(source, parse_helper(source, getattr(function, "__kwdefaults__", None) or {}))
+        return Body(source, parse_helper_signature(source, getattr(function, "__kwdefaults__", None) or {}))
 
     def _check(self) -> None:
-        try:
-            checked, failures = check_helper(self._bodies)
-        except RecursionError:
-            raise too_deep(self._bodies[-1]) from None
+        checked, failures = check_helper(self._bodies)
         self.ir = ir.CheckedFunction(identifier(checked.name), checked.doc, checked.overloads, helper=True)
         self.__pymetal_definition__ = Definition(self._bodies[0].signature, self.ir, failures)
         self.name = self.ir.name

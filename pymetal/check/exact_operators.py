@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import mpmath  # type: ignore[import-untyped]
+import mpmath
 
 from pymetal import ops
 

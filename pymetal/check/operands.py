@@ -28,10 +28,9 @@ def default_scalars(functor: Operation, given: Scalars) -> Scalars:
     """The scalars of a run: those given, defaults, and 0.5 (or 2 of an integer) where there is none."""
     found = {}
     for param in functor.ir.overloads[0].function.scalars:
-        default = next((d for n, _, d, _ in functor.signature.scalars if n == param.name), None)
         integral = isinstance(param.type, ir.Concrete) and param.type.dtype.kind is not Kind.FLOATING
         fallback: Any = 2 if integral else 0.5
-        found[param.name] = given.get(param.name, fallback if default is None else default)
+        found[param.name] = given.get(param.name, fallback if param.default is None else param.default)
     return found
 
 

@@ -1,33 +1,22 @@
-"""A signature becomes parameters: which tensors and scalars a functor takes, of what types, for which dtypes."""
+"""Signatures: the annotated parameters and result of a functor or helper, as types."""
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pymetal import dtypes, ir
 from pymetal.arity import ARITIES, Arity
 from pymetal.dtypes import DType, TypeApplication, TypeFunction, TypeVariable
-from pymetal.errors import nearest
+from pymetal.errors import PyMetalError, nearest, plural
 from pymetal.frontend.names import is_dotted, static_value
-from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
+from pymetal.ir import CheckedFunction
 
 _FUNCTIONS: dict[str, Any] = {"ComplexOf": ir.ComplexOf, "RealOf": ir.RealOf, "OpMath": ir.OpMath}
-_KNOWN = (
-    "T",
-    "Real",
-    "Floating",
-    "Integral",
-    "Signed",
-    "Unsigned",
-    "Complex",
-    "bool",
-    "float",
-    *dtypes.BY_NAME,
-    *_FUNCTIONS,
-)
+_VARIABLES = ("T", "Real", "Floating", "Integral", "Signed", "Unsigned", "Complex")
+_KNOWN = (*_VARIABLES, "bool", "float", *dtypes.BY_NAME, *_FUNCTIONS)
 
 
 @dataclass(frozen=True)
@@ -40,14 +29,45 @@ class Annotation:
 
 
 @dataclass(frozen=True)
+class Scalar:
+    """A scalar parameter."""
+
+    name: str
+    annotation: Annotation
+    default: bool | int | float | complex | None
+    node: ast.arg
+
+
+@dataclass(frozen=True)
 class Signature:
     """The parameters and the result of a functor or a helper, as written."""
 
     tensors: tuple[tuple[str, Annotation], ...]
-    element: Annotation  # what the body is generic in
-    scalars: tuple[tuple[str, Annotation, bool | int | float | complex | None, ast.arg], ...]
+    element: Annotation  # the type that the body is generic in
+    scalars: tuple[Scalar, ...]
     result: Annotation
     result_node: ast.expr
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A functor or a helper function, for its callers.
+
+    Attributes:
+        signature: the parameters of its first body.
+        checked: its bodies, for the dtypes at which they type-check.
+        failures: why a helper does not type-check at the other dtypes that its annotations admit.
+    """
+
+    signature: Signature
+    checked: CheckedFunction
+    failures: dict[DType, PyMetalError] = field(default_factory=dict)
+
+
+def definition_of(value: object) -> Definition | None:
+    """The definition of a decorated function, or None if `value` is something else."""
+    found = getattr(value, "__pymetal_definition__", None)
+    return found if isinstance(found, Definition) else None
 
 
 def parse_type(source: Source, node: ast.expr) -> Annotation:
@@ -73,7 +93,7 @@ def parse_type(source: Source, node: ast.expr) -> Annotation:
             if found is not None:
                 return Annotation(found, value if isinstance(value, TypeVariable) else None, text)
             if value is int:
-                raise refusal("int-cast", source.span(node))
+                raise source.refusal("int-cast", node)
         case _:
             pass
     raise _unknown(source, node, text)
@@ -90,15 +110,16 @@ def type_of_object(value: object) -> ir.Type | None:
     return ir.BOOL if value is bool else None
 
 
-def _unknown(source: Source, node: ast.expr, text: str) -> Exception:
+def _unknown(source: Source, node: ast.expr, text: str) -> PyMetalError:
     near = nearest(text, _KNOWN)
-    return refusal("annotation", source.span(node), found=text, near=f"; did you mean {near!r}?" if near else "")
+    return source.refusal("annotation", node, found=text, near=f"; did you mean {near!r}?" if near else "")
 
 
-def apply_functions(source: Source, node: ast.expr, value: Any) -> ir.Type:
-    """The type of `ComplexOf[T]` and its kin, from the object that Python makes of it."""
+def resolve_application(source: Source, node: ast.expr, value: Any) -> ir.Type:
+    """The type of `ComplexOf[T]`, `RealOf[T]` or `OpMath[T]`, from the object that Python makes of it."""
     if isinstance(value, TypeApplication):
-        return _FUNCTIONS[value.function.name](apply_functions(source, node, value.argument))  # type: ignore[no-any-return]
+        argument = resolve_application(source, node, value.argument)
+        return _FUNCTIONS[value.function.name](argument)  # type: ignore[no-any-return]
     found = type_of_object(value)
     if found is None:
         raise _unknown(source, node, ast.unparse(node))
@@ -116,26 +137,26 @@ def parse_signature(source: Source, arity: Arity, keyword_defaults: dict[str, An
     tensors = [*node.args.posonlyargs, *node.args.args]
     if len(tensors) != arity.inputs:
         others = " or ".join(f"@pymetal.{a.name}" for a in ARITIES if a is not arity)
-        where = source.span(tensors[arity.inputs] if len(tensors) > arity.inputs else node)
-        raise refusal(
-            "parameter-count", where, arity=arity.name, wanted=arity.inputs, found=len(tensors), functor=node.name,
-            others=others,
+        place = tensors[arity.inputs] if len(tensors) > arity.inputs else node
+        raise source.refusal(
+            "parameter-count", place, arity=arity.name, wanted=plural(arity.inputs, "tensor parameter"),
+            found=len(tensors), functor=node.name, others=others,
         )  # fmt: skip
     signature = _parse(source, tensors, keyword_defaults)
     (first, wanted), *rest = signature.tensors
     for (name, annotation), arg in zip(rest, tensors[1:], strict=True):
         if annotation.type != wanted.type or annotation.variable is not wanted.variable:
-            raise refusal(
-                "mixed-elements", source.span(arg), name=name, found=annotation.text, first=first, wanted=wanted.text
+            raise source.refusal(
+                "mixed-elements", arg, name=name, found=annotation.text, first=first, wanted=wanted.text
             )
     if not isinstance(wanted.type, (ir.Var, ir.Concrete)):
-        raise refusal("element-annotation", source.span(tensors[0]), name=first, found=wanted.text)
-    # One dtype is a narrow domain; inside the body it is the element type like any other.
+        raise source.refusal("element-annotation", tensors[0], name=first, found=wanted.text)
+    # An annotation with one dtype is a domain of one; in the body it is the element type too.
     generic = tuple((name, replace(annotation, type=ir.Var())) for name, annotation in signature.tensors)
     return replace(signature, tensors=generic, element=wanted)
 
 
-def parse_helper(source: Source, keyword_defaults: dict[str, Any]) -> Signature:
+def parse_helper_signature(source: Source, keyword_defaults: dict[str, Any]) -> Signature:
     """The signature of a helper function: its parameters may have different types, generic in one variable.
 
     Raises:
@@ -147,13 +168,13 @@ def parse_helper(source: Source, keyword_defaults: dict[str, Any]) -> Signature:
     generic = [(n, a) for n, a in signature.tensors if a.variable is not None]
     for (name, annotation), arg in zip(signature.tensors, args, strict=True):
         if annotation.variable is not None and annotation.variable is not generic[0][1].variable:
-            raise refusal(
-                "mixed-elements", source.span(arg), name=name, found=annotation.text, first=generic[0][0],
-                wanted=generic[0][1].text,
-            )  # fmt: skip
-    for (_, annotation), arg in zip(signature.tensors, args, strict=True):
-        if generic and not any(a.type == ir.Var() for _, a in generic) and annotation is generic[0][1]:
-            raise refusal("hidden-element", source.span(arg), found=annotation.text)
+            first, wanted = generic[0]
+            raise source.refusal(
+                "mixed-elements", arg, name=name, found=annotation.text, first=first, wanted=wanted.text
+            )
+    if generic and not any(a.type == ir.Var() for _, a in generic):
+        first, hidden = generic[0]
+        raise source.refusal("hidden-element", next(a for a in args if a.arg == first), found=hidden.text)
     element = generic[0][1] if generic else Annotation(ir.FLOAT, None, "float")
     return replace(signature, element=element)
 
@@ -162,24 +183,24 @@ def _parse(source: Source, positional: list[ast.arg], keyword_defaults: dict[str
     node, args = source.node, source.node.args
     for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
         if extra is not None:
-            raise refusal("variadic", source.span(extra), functor=node.name, what=f"`{what}`")
+            raise source.refusal("variadic", extra, functor=node.name, what=f"`{what}`")
     if args.defaults:
-        raise refusal("tensor-default", source.span(args.defaults[0]), name=positional[-len(args.defaults)].arg)
+        raise source.refusal("tensor-default", args.defaults[0], name=positional[-len(args.defaults)].arg)
     if not positional:
-        raise refusal("no-parameters", source.span(node), functor=node.name)
+        raise source.refusal("no-parameters", node, functor=node.name)
     tensors = tuple((arg.arg, _annotation(source, arg)) for arg in positional)
     scalars = []
     for arg in args.kwonlyargs:
         default = keyword_defaults.get(arg.arg)
         if default is not None and not isinstance(default, (bool, int, float, complex)):
-            raise refusal("scalar-default", source.span(arg), name=arg.arg, value=default)
-        scalars.append((arg.arg, _annotation(source, arg), default, arg))
+            raise source.refusal("scalar-default", arg, name=arg.arg, value=default)
+        scalars.append(Scalar(arg.arg, _annotation(source, arg), default, arg))
     if node.returns is None:
-        raise refusal("missing-result", source.span(node), functor=node.name)
+        raise source.refusal("missing-result", node, functor=node.name)
     return Signature(tensors, tensors[0][1], tuple(scalars), parse_type(source, node.returns), node.returns)
 
 
 def _annotation(source: Source, arg: ast.arg) -> Annotation:
     if arg.annotation is None:
-        raise refusal("missing-annotation", source.span(arg), name=arg.arg, functor=source.node.name)
+        raise source.refusal("missing-annotation", arg, name=arg.arg, functor=source.node.name)
     return parse_type(source, arg.annotation)

@@ -1,4 +1,4 @@
-"""Operators applied to typed operands: joined, converted as the row asks, folded where Python numbers meet."""
+"""Application of operators to typed operands: promotion, conversion, and constant folding of Python numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.errors import Span
-from pymetal.frontend.common_subexpressions import Sharing
+from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Call, Cast, Const, Expr, Op, Type, TypeRule, Weak
@@ -17,6 +17,9 @@ from pymetal.ops import TABLE
 from pymetal.ops import python as ops
 
 Number = bool | int | float | complex
+_WEAK_TYPES: tuple[tuple[type, Type], ...] = (
+    (bool, ir.BOOL), (int, ir.WEAK_INT), (float, ir.WEAK_FLOAT), (complex, ir.WEAK_COMPLEX),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,7 @@ class Arithmetic:
     """The operators of one function, for one group of dtypes."""
 
     typing: Typing
-    sharing: Sharing
-
-    def describe(self, type_: Type) -> str:
-        """A type as a message says it, with the dtypes it stands for."""
-        if isinstance(type_, (Weak, ir.Concrete)):
-            return str(type_)
-        names = ", ".join(dict.fromkeys(str(d) for d in self.typing.at(type_)))
-        return f"{type_} ({names})"
+    subexpressions: CommonSubexpressions
 
     def convert(self, value: Expr, target: Type, *, implicit: bool = True, span: Span | None = None) -> Expr:
         """`value` as `target`; no conversion is written where the two are the same type everywhere."""
@@ -45,7 +41,7 @@ class Arithmetic:
         """The type in which two operands meet."""
         joined = self.typing.join(a, b)
         if joined is None:
-            raise refusal("no-common-type", span, a=self.describe(a), b=self.describe(b), at="")
+            raise refusal("no-common-type", span, a=self.typing.describe(a), b=self.typing.describe(b))
         return joined
 
     def join_all(self, args: Sequence[Expr], span: Span) -> Type:
@@ -55,30 +51,31 @@ class Arithmetic:
             joined = self.join(joined, arg.type, span)
         return joined
 
-    def apply(self, op: Op, args: Sequence[Expr], span: Span, display: str = "") -> Expr:
-        """Operator `op`, which the body calls `display`, on `args`."""
-        folded = self._fold(op, args, span, display or op.display)
+    def apply(self, op: Op, args: Sequence[Expr], span: Span, name: str = "") -> Expr:
+        """Operator `op`, which the body calls `name`, on `args`."""
+        folded = self._fold(op, args, span, name or op.display)
         if folded is not None:
             return folded
         if op.rule is TypeRule.LOGICAL:
             return Call(op, tuple(self.convert(a, ir.BOOL) for a in args), ir.BOOL, span)
-        fixed = op.params or (None,) * len(args)
-        joined = self.join_all([a for a, p in zip(args, fixed, strict=True) if p is None], span)
-        other = self._row_for(op, joined)
-        if other is not op:
-            return self.apply(other, args, span)
-        joined, compute = self._types(op, joined, span)
-        for arg, wanted in zip(args, fixed, strict=True):
+        param_types = op.params or (None,) * len(args)
+        joined = self.join_all([a for a, p in zip(args, param_types, strict=True) if p is None], span)
+        row = self._row_for(op, joined)
+        if row is not op:
+            return self.apply(row, args, span)
+        joined, compute = self._value_and_compute_type(op, joined, span)
+        for arg, wanted in zip(args, param_types, strict=True):
             if wanted is not None:
-                self._check_fixed(op, arg, wanted, span)
-        operands = tuple(self.convert(a, p or compute) for a, p in zip(args, fixed, strict=True))
+                self._check_operand(op, arg, wanted, span)
+        operands = tuple(self.convert(a, p or compute) for a, p in zip(args, param_types, strict=True))
         if op.rule in (TypeRule.COMPARE, TypeRule.PREDICATE):
             return Call(op, operands, ir.BOOL, span)
         if op.result is not None:
-            return Call(op, operands, self.substitute(op.result, compute), span)
+            return Call(op, operands, self.typing.substitute(op.result, compute), span)
         return self.convert(Call(op, operands, compute, span), joined)
 
     def _row_for(self, op: Op, joined: Type) -> Op:
+        """The row of the operator for operands of the kind of `joined`."""
         kinds = self.typing.kinds(joined)
         if kinds == {Kind.BOOL} and op.bool_overload is not None:
             return op.bool_overload
@@ -88,7 +85,7 @@ class Arithmetic:
             return op.integer_overload
         return op
 
-    def _types(self, op: Op, joined: Type, span: Span) -> tuple[Type, Type]:
+    def _value_and_compute_type(self, op: Op, joined: Type, span: Span) -> tuple[Type, Type]:
         """The type of the operator's value, and the type it is computed in."""
         if (
             op.rule in (TypeRule.INT_TO_FLOAT, TypeRule.MATH, TypeRule.PREDICATE)
@@ -103,47 +100,33 @@ class Arithmetic:
 
     def _mapped(self, mapped: Type | None, type_: Type, op: Op, span: Span) -> Type:
         if mapped is None:
-            raise refusal("no-common-type", span, a=self.describe(type_), b="float", at=f" for {op.display}")
+            raise refusal("no-common-type", span, a=self.typing.describe(type_), b="float", at=f" for {op.display}")
         return mapped
 
-    def _check_fixed(self, op: Op, arg: Expr, wanted: Type, span: Span) -> None:
+    def _check_operand(self, op: Op, arg: Expr, wanted: Type, span: Span) -> None:
         joined = self.typing.join(arg.type, wanted)
         if isinstance(arg, Const) or (joined is not None and self.typing.same(joined, wanted)):
             return
-        raise refusal(
-            "operand-kind", span, op=op.display, type=f"{self.describe(arg.type)}", at="",
-            way=f"That operand is {wanted}: convert it.",
-        )  # fmt: skip
+        hint = f"That operand is {wanted}: convert it."
+        raise refusal("operand-kind", span, op=op.display, type=self.typing.describe(arg.type), hint=hint)
 
-    def substitute(self, type_: Type, element: Type) -> Type:
-        """`type_` with its element type replaced by `element`, in the simplest form that agrees everywhere."""
-        match type_:
-            case ir.Var():
-                return element
-            case ir.OpMath(of) | ir.ComplexOf(of) | ir.RealOf(of):
-                inner = self.substitute(of, element)
-                mapped = self.typing.map(inner, ir.APPLY[type(type_)])
-                return mapped if mapped is not None else type(type_)(inner)
-            case _:
-                return type_
-
-    def _fold(self, op: Op, args: Sequence[Expr], span: Span, display: str) -> Expr | None:
+    def _fold(self, op: Op, args: Sequence[Expr], span: Span, name: str) -> Expr | None:
         """The value of an operator on Python numbers alone, as Python has it."""
         values = [number(a) for a in args]
         if op.fold is None or None in values:
             return None
         if op is ops.POW and _is_huge(values):
-            raise refusal("python-error", span, op=display, error="the result has thousands of digits")
+            raise refusal("python-error", span, op=name, error="the result has thousands of digits")
         try:
             return weak(op.fold(*values), span)
         except (ArithmeticError, ValueError, TypeError) as error:
             reason = "the result is too large for a float" if isinstance(error, OverflowError) else error
-            raise refusal("python-error", span, op=display, error=reason) from error
+            raise refusal("python-error", span, op=name, error=reason) from error
 
     # --- operators that need more than a row ---
 
     def power(self, base: Expr, exponent: Expr, span: Span) -> Expr:
-        """`base ** exponent`; constant exponents for which torch has a shorter way take it here too."""
+        """`base ** exponent`; the constant exponents for which torch multiplies or divides do so here too."""
         value = number(exponent)
         if value is None or number(base) is not None:
             return self.apply(ops.POW, [base, exponent], span)
@@ -156,17 +139,15 @@ class Arithmetic:
         if value == 1:
             return base
         if value in (2, 3):
-            base = self.sharing.share(base, "base", uses=2 if value == 2 else 3, span=span)
+            base = self.subexpressions.share(base, "base", uses=2 if value == 2 else 3, span=span)
             square = self.apply(ops.MUL, [base, base], span)
             return square if value == 2 else self.apply(ops.MUL, [square, base], span)
         if kinds <= {Kind.FLOATING}:
-            if value == 0.5:
-                return self.apply(TABLE["metal.precise.sqrt"], [base], span)
-            if value == -0.5:
-                return self.apply(TABLE["metal.precise.rsqrt"], [base], span)
+            if value in (0.5, -0.5):
+                return self.apply(TABLE["metal.precise.sqrt" if value == 0.5 else "metal.precise.rsqrt"], [base], span)
             if value in (-1, -2):
                 if value == -2:
-                    base = self.sharing.share(base, "base", uses=2, span=span)
+                    base = self.subexpressions.share(base, "base", uses=2, span=span)
                     base = self.apply(ops.MUL, [base, base], span)
                 return self.apply(ops.TRUEDIV, [weak(1, span), base], span)
         return self.apply(ops.POW, [base, exponent], span)
@@ -181,7 +162,7 @@ class Arithmetic:
 
     def horner(self, x: Expr, coefficients: Sequence[int | float], span: Span) -> Expr:
         """A polynomial by Horner's rule, the coefficient of the highest power first."""
-        x = self.sharing.share(x, "argument", uses=len(coefficients) - 1, span=span)
+        x = self.subexpressions.share(x, "argument", uses=len(coefficients) - 1, span=span)
         result: Expr = weak(coefficients[0], span)
         for coefficient in coefficients[1:]:
             product = self.apply(ops.MUL, [result, x], span)
@@ -199,23 +180,15 @@ def _is_huge(values: Sequence[Number | None]) -> bool:
 
 
 def number(expr: Expr) -> Number | None:
-    """The Python number that an expression is, if it is one that has not met an operand yet."""
+    """The Python number that an expression is, if it has no element type yet."""
     if isinstance(expr, Const) and (isinstance(expr.type, Weak) or expr.type == ir.BOOL):
         return expr.value
     return None
 
 
 def weak(value: Number, span: Span | None = None) -> Const:
-    """A Python number as a constant that gives way to what it meets."""
-    match value:
-        case bool():
-            return Const(value, ir.BOOL, span)
-        case int():
-            return Const(value, ir.WEAK_INT, span)
-        case float():
-            return Const(value, ir.WEAK_FLOAT, span)
-        case complex():
-            return Const(value, ir.WEAK_COMPLEX, span)
+    """A Python number as a constant that takes the type of what it is combined with."""
+    return Const(value, next(type_ for class_, type_ in _WEAK_TYPES if isinstance(value, class_)), span)
 
 
 def is_finite_integer(value: Number) -> bool:

@@ -1,4 +1,4 @@
-"""A call in a body becomes an operator, a cast, a compile-time answer, or a call of another decorated function."""
+"""Lowering of calls: a call becomes an operator, a cast, a compile-time constant, or a call of a decorated function."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from typing import Any
 
 from pymetal import dtypes, ir, ops
 from pymetal.dtypes import Kind, TypeApplication, TypeVariable
-from pymetal.errors import Span
-from pymetal.frontend.annotations import Signature, apply_functions, type_of_object
+from pymetal.errors import Span, plural, were_given
+from pymetal.frontend.annotations import Definition, Signature, definition_of, resolve_application, type_of_object
 from pymetal.frontend.arithmetic import number, weak
+from pymetal.frontend.builtin_calls import check_count, find_handler, lower_arguments
 from pymetal.frontend.context import Env, ExpressionContext
-from pymetal.frontend.definition import Definition, definition_of
-from pymetal.frontend.names import builtin_name, describe, is_dotted, math_alias, root, static_value
+from pymetal.frontend.names import (
+    CALLABLE,
+    call_hint,
+    describe,
+    is_dotted,
+    keyword_hint,
+    math_alias,
+    root,
+    static_value,
+)
 from pymetal.frontend.refusals import refusal
-from pymetal.frontend.suggestions import CALLABLE, instead, without_keyword
-from pymetal.ir import Bits, Cast, Const, Expr, Invoke, Type, Weak
+from pymetal.ir import Cast, Const, Expr, Invoke, Type, Weak
 from pymetal.ops import python as rows
 
-Handler = Callable[[ExpressionContext, ast.Call, Env], Expr]
 
-
-def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     """The typed expression of a call.
 
     Raises:
@@ -32,317 +38,172 @@ def lower_call(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     """
     name = ast.unparse(node.func)
     if isinstance(node.func, ast.Subscript):
-        return _type_application(x, node, env)
-    if not is_dotted(node.func) or root(node.func) in env or root(node.func) in x.local_names:
-        raise refusal("not-callable", x.source.span(node.func), name=name, what="a value", way=CALLABLE)
-    if root(node.func) == x.source.node.name:
-        raise refusal("recursion", x.source.span(node), name=name)
-    callee = static_value(x.source, node.func)
-    definition = definition_of(callee)
+        return _lower_type_application(ctx, node, env)
+    if not _is_outside_name(ctx, node.func, env):
+        raise ctx.source.refusal("not-callable", node.func, name=name, what="a value", hint=CALLABLE)
+    if root(node.func) == ctx.source.node.name:
+        raise ctx.source.refusal("recursion", node, name=name)
+    callee = static_value(ctx.source, node.func)
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            raise refusal("starred", x.source.span(argument))
+            raise ctx.source.refusal("starred", argument)
+    definition = definition_of(callee)
     if definition is not None:
-        return _invoke(x, node, env, name, definition)
-    if node.keywords:
-        keyword = node.keywords[0]
+        return _lower_invoke(ctx, node, env, name, definition)
+    for keyword in node.keywords:
         if keyword.arg is None:
-            raise refusal("starred", x.source.span(keyword))
-        way = without_keyword(callee, node, keyword.arg)
-        raise refusal("keyword-argument", x.source.span(keyword), name=name, way=way)
+            raise ctx.source.refusal("starred", keyword)
+        hint = keyword_hint(callee, name, keyword.arg)
+        raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
     marked = getattr(callee, "__pymetal_op__", None)
-    op = marked if isinstance(marked, ir.Op) else ops.find(math_alias(callee) or "")
+    op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else ops.find(math_alias(callee) or "")
     if op is not None:
-        count(x, node, op.arity)
-        return x.arithmetic.apply(op, [x.lower(a, env) for a in node.args], x.source.span(node), name)
-    handler = _handler(callee)
+        return ctx.arithmetic.apply(op, lower_arguments(ctx, node, env, op.arity), ctx.source.span(node), name)
+    handler = find_handler(callee)
     if handler is not None:
-        return handler(x, node, env)
+        return handler(ctx, node, env)
     fact = getattr(callee, "__pymetal_fact__", None)
     if fact is not None:
-        return _fact(x, node, env, fact)
+        return _lower_fact(ctx, node, env, fact)
     target = type_of_object(callee)
     if target is not None:
-        return _cast_call(x, node, env, target)
+        return _lower_cast(ctx, node, env, target)
     if isinstance(callee, types.FunctionType):
-        raise refusal("undecorated", x.source.span(node.func), name=name)
-    raise refusal("not-callable", x.source.span(node.func), name=name, what=describe(callee), way=instead(callee))
+        raise ctx.source.refusal("undecorated", node.func, name=name)
+    raise ctx.source.refusal("not-callable", node.func, name=name, what=describe(callee), hint=call_hint(callee))
 
 
-def count(x: ExpressionContext, node: ast.Call, wanted: int, form: str = "") -> None:
-    """Checks the number of arguments."""
-    name = ast.unparse(node.func)
-    if len(node.args) != wanted:
-        raise refusal(
-            "argument-count", x.source.span(node), name=name, wanted=wanted, found=len(node.args),
-            way=f"Call it as {name}({form or ', '.join('xyzw'[:wanted])}).",
-        )  # fmt: skip
+def _is_outside_name(ctx: ExpressionContext, node: ast.expr, env: Env) -> bool:
+    """True for a dotted name that the body does not assign."""
+    return is_dotted(node) and root(node) not in env and root(node) not in ctx.local_names
 
 
-# --- casts -----------------------------------------------------------------------------------------------------------
+# --- casts and compile-time constants --------------------------------------------------------------------------------
 
 
-def _type_application(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    """`ComplexOf[T](x)` and its kin."""
-    value: Any = None
+def _lower_type_application(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    """`ComplexOf[T](x)`, `RealOf[T](x)`, `OpMath[T](x)`."""
     func = node.func
     if isinstance(func, ast.Subscript) and is_dotted(func.value) and is_dotted(func.slice):
-        function, argument = static_value(x.source, func.value), static_value(x.source, func.slice)
+        function, argument = static_value(ctx.source, func.value), static_value(ctx.source, func.slice)
         if isinstance(function, dtypes.TypeFunction):
-            value = TypeApplication(function, argument)
-    if value is None:
-        raise refusal("not-callable", x.source.span(func), name=ast.unparse(func), what="a value", way=CALLABLE)
-    return _cast_call(x, node, env, apply_functions(x.source, func, value))
+            type_ = resolve_application(ctx.source, func, TypeApplication(function, argument))
+            return _lower_cast(ctx, node, env, type_)
+    raise ctx.source.refusal("not-callable", func, name=ast.unparse(func), what="a value", hint=CALLABLE)
 
 
-def _cast_call(x: ExpressionContext, node: ast.Call, env: Env, target: Type) -> Expr:
-    count(x, node, 1)
-    argument, span = node.args[0], x.source.span(node)
+def _lower_cast(ctx: ExpressionContext, node: ast.Call, env: Env, target: Type) -> Expr:
+    check_count(ctx, node, 1)
+    argument, span = node.args[0], ctx.source.span(node)
     if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and target == ir.FLOAT:
         try:
             return weak(float(argument.value), span)  # float("inf"), float("nan")
         except ValueError:
             pass
-    variable = static_value(x.source, node.func) if is_dotted(node.func) else None
-    if isinstance(variable, TypeVariable) and not x.typing.kinds(ir.Var()) <= variable.kinds:
-        raise refusal(
-            "operand-kind", span, op=f"{variable.name}()", type=x.describe(ir.Var()), at="",
-            way="It stands for the element type. Use T(x), or a dtype such as pymetal.int64(x).",
+    variable = static_value(ctx.source, node.func) if is_dotted(node.func) else None
+    if isinstance(variable, TypeVariable) and not ctx.typing.kinds(ir.Var()) <= variable.kinds:
+        raise ctx.source.refusal(
+            "operand-kind", node, op=f"{variable.name}()", type=ctx.typing.describe(ir.Var()),
+            hint="It stands for the element type. Use T(x), or a dtype such as pymetal.int64(x).",
         )  # fmt: skip
-    return cast(x, x.lower(argument, env), x.element(target), span)
+    return _cast(ctx, ctx.lower(argument, env), ctx.element_type(target), span)
 
 
-def cast(x: ExpressionContext, value: Expr, target: Type, span: Span) -> Expr:
-    """A cast that the user wrote: torch's `Tensor.to`, but that a complex number is not made real by accident."""
-    kinds, wanted = x.typing.kinds(value.type), x.typing.kinds(target)
+def _cast(ctx: ExpressionContext, value: Expr, target: Type, span: Span) -> Expr:
+    """A cast that the user wrote: as torch's `Tensor.to`, but a complex number is not cast to a real one."""
+    kinds, wanted = ctx.typing.kinds(value.type), ctx.typing.kinds(target)
     if Kind.COMPLEX in kinds and not wanted <= {Kind.COMPLEX}:
         if wanted == {Kind.BOOL}:
-            return x.arithmetic.apply(rows.NE, [value, weak(0, span)], span)
-        raise refusal("complex-to-real", span, type=x.describe(target))
+            return ctx.arithmetic.apply(rows.NE, [value, weak(0, span)], span)
+        raise refusal("complex-to-real", span, type=ctx.typing.describe(target))
     constant = number(value)
-    if constant is not None and not isinstance(constant, complex):
-        if wanted <= {Kind.FLOATING, Kind.COMPLEX}:
+    if constant is not None:
+        if wanted <= {Kind.COMPLEX} or (wanted <= {Kind.FLOATING, Kind.COMPLEX} and not isinstance(constant, complex)):
             return Const(constant, target, span)
         if wanted == {Kind.BOOL}:
             return Const(bool(constant), target, span)
-        if math.isfinite(constant):
+        if not isinstance(constant, complex) and math.isfinite(constant):
             return Const(int(constant), target, span)
-    if constant is not None and wanted <= {Kind.COMPLEX}:
-        return Const(constant, target, span)
-    return value if x.typing.same(value.type, target) else Cast(target, value, implicit=False, span=span)
+    return value if ctx.typing.same(value.type, target) else Cast(target, value, implicit=False, span=span)
 
 
-# --- compile-time answers --------------------------------------------------------------------------------------------
-
-
-def _fact(x: ExpressionContext, node: ast.Call, env: Env, fact: Callable[[Kind], bool]) -> Expr:
-    """`pymetal.is_integral(T)` and its kin: known for the group of dtypes at hand."""
-    count(x, node, 1)
+def _lower_fact(ctx: ExpressionContext, node: ast.Call, env: Env, fact: Callable[[Kind], bool]) -> Expr:
+    """`pymetal.is_integral(T)` and the like: a constant for one group of dtypes."""
+    check_count(ctx, node, 1)
     argument = node.args[0]
-    is_outer = is_dotted(argument) and root(argument) not in env and root(argument) not in x.local_names
-    value: Any = static_value(x.source, argument) if is_outer else None
+    value: Any = static_value(ctx.source, argument) if _is_outside_name(ctx, argument, env) else None
     if not isinstance(value, TypeVariable):
-        raise refusal("annotation", x.source.span(argument), found=ast.unparse(argument), near="")
-    answers = {fact(d.kind) for d in x.typing.domain}
+        raise ctx.source.refusal("annotation", argument, found=ast.unparse(argument))
+    answers = {fact(d.kind) for d in ctx.typing.domain}
     assert len(answers) == 1, "a group of dtypes has one kind"
-    return Const(answers.pop(), ir.BOOL, x.source.span(node))
-
-
-# --- builtins and special forms --------------------------------------------------------------------------------------
-
-
-def _arguments(x: ExpressionContext, node: ast.Call, env: Env, wanted: int) -> list[Expr]:
-    count(x, node, wanted)
-    return [x.lower(a, env) for a in node.args]
-
-
-def _abs(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    return x.arithmetic.apply(rows.ABS, _arguments(x, node, env, 1), x.source.span(node))
-
-
-def _pow(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    base, exponent = _arguments(x, node, env, 2)
-    return x.arithmetic.power(base, exponent, x.source.span(node))
-
-
-def _round(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    (value,) = _arguments(x, node, env, 1)
-    if number(value) is None and x.typing.kinds(value.type) <= {Kind.SIGNED, Kind.UNSIGNED}:
-        return value
-    return x.arithmetic.apply(rows.ROUND, [value], x.source.span(node))
-
-
-def _extreme(op: ir.Op) -> Handler:
-    def lower(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-        if len(node.args) < 2:
-            count(x, node, 2)
-        result = x.lower(node.args[0], env)
-        for argument in node.args[1:]:
-            result = x.arithmetic.apply(op, [result, x.lower(argument, env)], x.source.span(node))
-        return result
-
-    return lower
-
-
-def _int(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    if len(node.args) == 1:
-        constant = number(x.lower(node.args[0], env))
-        if constant is not None and not isinstance(constant, complex) and math.isfinite(constant):
-            return weak(int(constant), x.source.span(node))
-    raise refusal("int-cast", x.source.span(node))
-
-
-def _complex(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    """`complex(re, im)`: the complex type of what the parts meet in."""
-    real, imag = _arguments(x, node, env, 2)
-    span = x.source.span(node)
-    parts = [number(real), number(imag)]
-    if all(p is not None and not isinstance(p, complex) for p in parts):
-        return weak(complex(*parts), span)  # type: ignore[arg-type]
-    joined = x.typing.floating(x.arithmetic.join(real.type, imag.type, span))
-    if joined is None or not x.typing.kinds(joined) <= {Kind.FLOATING}:
-        raise refusal(
-            "operand-kind", span, op="complex", type=x.describe(real.type), at="", way="Its parts are real numbers."
-        )
-    if dtypes.bfloat16 in x.typing.at(joined):
-        raise refusal(
-            "operand-kind", span, op="complex", type="bfloat16", at="",
-            way="Metal has no complex of bfloat: write complex(float(re), float(im)), or narrow dtypes=.",
-        )  # fmt: skip
-    target = x.typing.map(joined, dtypes.complex_of)
-    assert target is not None
-    parts_ = (x.arithmetic.convert(real, joined), x.arithmetic.convert(imag, joined))
-    return ir.Call(rows.MAKE_COMPLEX, parts_, target, span)
-
-
-def _as_type(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    count(x, node, 2, "x, pymetal.int32")
-    argument, span = node.args[1], x.source.span(node)
-    found = type_of_object(static_value(x.source, argument)) if is_dotted(argument) else None
-    if found is None:
-        raise refusal("annotation", x.source.span(argument), found=ast.unparse(argument), near="")
-    value, target = x.lower(node.args[0], env), x.element(found)
-    if isinstance(value.type, Weak):
-        value = x.arithmetic.convert(value, ir.FLOAT if value.type == ir.WEAK_FLOAT else ir.Concrete(dtypes.int32))
-    for source, wanted in zip(x.typing.at(value.type), x.typing.at(target), strict=True):
-        if source is None or wanted is None or source.bits != wanted.bits or Kind.BOOL in (source.kind, wanted.kind):
-            raise refusal("as-type", span, source=source, target=wanted)
-    return value if x.typing.same(value.type, target) else Bits(target, value, span)
-
-
-def _polevl(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    count(x, node, 2, "x, COEFFICIENTS")
-    coefficients = x.table(node.args[1], env, inline=True)
-    if coefficients is None:
-        raise refusal("table", x.source.span(node.args[1]), name=ast.unparse(node.args[1]), what="numbers")
-    return x.arithmetic.horner(x.lower(node.args[0], env), coefficients.values, x.source.span(node))
-
-
-def _len(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    count(x, node, 1)
-    table = x.table(node.args[0], env, inline=True)
-    if table is None:
-        raise refusal("table", x.source.span(node.args[0]), name=ast.unparse(node.args[0]), what="numbers")
-    return weak(len(table.values), x.source.span(node))
-
-
-def _misplaced(x: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-    name = ast.unparse(node.func)
-    way = "Write `q, r = divmod(a, b)`." if name == "divmod" else f"Write `for i in {name}(...)`."
-    raise refusal("expression", x.source.span(node), what=f"{name}() here", way=way)
-
-
-_HANDLERS: tuple[tuple[object, Handler], ...] = (
-    (abs, _abs), (pow, _pow), (round, _round), (max, _extreme(rows.MAX)), (min, _extreme(rows.MIN)), (int, _int),
-    (complex, _complex), (len, _len), (divmod, _misplaced), (range, _misplaced),
-)  # fmt: skip
-# Functions of pymetal whose arguments are read as they are written; see `pymetal.intrinsics`.
-_BUILTINS: dict[str, Handler] = {"as_type": _as_type, "polevl": _polevl, "static_range": _misplaced}
-
-
-def _handler(callee: object) -> Handler | None:
-    if (name := builtin_name(callee)) is not None:
-        return _BUILTINS[name]
-    return next((handler for known, handler in _HANDLERS if known is callee), None)
+    return Const(answers.pop(), ir.BOOL, ctx.source.span(node))
 
 
 # --- calls of decorated functions ------------------------------------------------------------------------------------
 
 
-def _invoke(x: ExpressionContext, node: ast.Call, env: Env, name: str, callee: Definition) -> Expr:
-    span = x.source.span(node)
+def _lower_invoke(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, callee: Definition) -> Expr:
+    span, typing = ctx.source.span(node), ctx.typing
     signature = callee.signature
-    args = _match(x, node, env, name, signature)
-    annotations = [a for _, a in signature.tensors] + [a for _, a, _, _ in signature.scalars]
-    # Tensors decide what the element type is; a scalar parameter takes what they decide.
-    deciding = [v for v, (_, a) in zip(args, signature.tensors, strict=False) if a.type == ir.Var()]
-    bound = _bind(x, deciding, span)
-    _check_served(x, bound, callee, name, span)
+    args = _match_arguments(ctx, node, env, name, signature)
+    annotations = [a for _, a in signature.tensors] + [s.annotation for s in signature.scalars]
+    # Tensors determine the element type; a scalar parameter is converted to what they determine.
+    generic = [v for v, (_, a) in zip(args, signature.tensors, strict=False) if a.type == ir.Var()]
+    bound = ctx.arithmetic.join_all(generic, span) if generic else ir.FLOAT
+    if isinstance(bound, Weak):
+        bound = ir.Concrete(ir.resolved(bound, typing.domain[0]))
+    _check_served(ctx, node, bound, callee, name)
     converted = []
     for value, annotation in zip(args, annotations, strict=True):
-        target = x.arithmetic.substitute(annotation.type, bound)
-        joined = x.typing.join(value.type, target)
-        if joined is None or not x.typing.same(joined, target):
-            raise refusal(
-                "argument-type", span, name=name, found=x.describe(value.type), wanted=x.describe(target),
-            )  # fmt: skip
-        converted.append(x.arithmetic.convert(value, target))
-    result = x.typing.map(bound, lambda d: _result(callee, d))
+        target = typing.substitute(annotation.type, bound)
+        joined = typing.join(value.type, target)
+        if joined is None or not typing.same(joined, target):
+            found, wanted = typing.describe(value.type), typing.describe(target)
+            raise ctx.source.refusal("argument-type", node, name=name, found=found, wanted=wanted)
+        converted.append(ctx.arithmetic.convert(value, target))
+    result = typing.map(bound, lambda d: _result_dtype(callee, d))
     if result is None:
-        raise refusal("no-common-type", span, a=f"the result of {name}", b=x.describe(bound), at="")
+        raise ctx.source.refusal("no-common-type", node, a=f"the result of {name}", b=typing.describe(bound))
     return Invoke(callee.checked, tuple(converted), bound, result, span)
 
 
-def _match(x: ExpressionContext, node: ast.Call, env: Env, name: str, signature: Signature) -> list[Expr]:
+def _match_arguments(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, signature: Signature) -> list[Expr]:
     """The arguments in the order of the parameters, defaults filled in."""
-    wanted = len(signature.tensors)
-    if len(node.args) != wanted:
+    if len(node.args) != len(signature.tensors):
+        wanted, found = plural(len(signature.tensors), "argument"), were_given(len(node.args))
         parameters = ", ".join(n for n, _ in signature.tensors)
-        raise refusal(
-            "argument-count", x.source.span(node), name=name, wanted=wanted, found=len(node.args),
-            way=f"It is {name}({parameters}).",
-        )  # fmt: skip
+        hint = f"It is {name}({parameters})."
+        raise ctx.source.refusal("argument-count", node, name=name, wanted=wanted, found=found, hint=hint)
     given = {}
-    known = {n for n, _, _, _ in signature.scalars}
     for keyword in node.keywords:
-        if keyword.arg not in known:
-            way = f"Pass {keyword.arg!r} by position." if keyword.arg else "Write them one by one."
-            raise refusal("keyword-argument", x.source.span(keyword), name=name, way=way)
-        given[keyword.arg] = x.lower(keyword.value, env)
-    args = [x.lower(a, env) for a in node.args]
-    for scalar, _, default, _ in signature.scalars:
-        if scalar not in given and default is None:
-            raise refusal(
-                "argument-count", x.source.span(node), name=name, wanted=f"the scalar {scalar!r} and {wanted}",
-                found=len(node.args), way=f"Pass {scalar}=...",
-            )  # fmt: skip
-        args.append(given[scalar] if scalar in given else weak(default, x.source.span(node)))  # type: ignore[arg-type]
+        if keyword.arg is None or keyword.arg not in {s.name for s in signature.scalars}:
+            hint = f"Pass {keyword.arg!r} by position." if keyword.arg else "Write them one by one."
+            raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
+        given[keyword.arg] = ctx.lower(keyword.value, env)
+    args = [ctx.lower(a, env) for a in node.args]
+    for scalar in signature.scalars:
+        if scalar.name in given:
+            args.append(given[scalar.name])
+        elif scalar.default is not None:
+            args.append(weak(scalar.default, ctx.source.span(node)))
+        else:
+            wanted, hint = f"the scalar argument {scalar.name!r}", f"Pass {scalar.name}=..."
+            raise ctx.source.refusal(
+                "argument-count", node, name=name, wanted=wanted, found="it was not given", hint=hint
+            )
     return args
 
 
-def _bind(x: ExpressionContext, deciding: list[Expr], span: Span) -> Type:
-    """What the callee's element type is, by the arguments that stand for it."""
-    if not deciding:
-        return ir.FLOAT
-    bound = x.arithmetic.join_all(deciding, span)
-    if isinstance(bound, Weak):
-        resolved = ir.resolved(bound, x.typing.domain[0])
-        return ir.Concrete(resolved)
-    return bound
-
-
-def _check_served(x: ExpressionContext, bound: Type, callee: Definition, name: str, span: Span) -> None:
-    for dtype in x.typing.at(bound):
+def _check_served(ctx: ExpressionContext, node: ast.Call, bound: Type, callee: Definition, name: str) -> None:
+    for dtype in ctx.typing.at(bound):
         assert dtype is not None
         if callee.checked.overload(dtype) is None:
             failure = callee.failures.get(dtype)
+            reason = f": {failure.message}" if failure else ""
             served = ", ".join(str(d) for d in callee.checked.domain)
-            raise refusal(
-                "callee-dtype", span, name=name, dtype=dtype, reason=f": {failure.message}" if failure else "",
-                served=served,
-            )  # fmt: skip
+            raise ctx.source.refusal("callee-dtype", node, name=name, dtype=dtype, reason=reason, served=served)
 
 
-def _result(callee: Definition, dtype: dtypes.DType) -> dtypes.DType | None:
+def _result_dtype(callee: Definition, dtype: dtypes.DType) -> dtypes.DType | None:
     overload = callee.checked.overload(dtype)
     return None if overload is None else ir.resolve(overload.function.result, dtype)

@@ -1,74 +1,83 @@
-"""Where paths part and meet: branches, what is declared ahead of branches and loops, and what is set after them."""
+"""Branches, what is declared ahead of branches and loops, and which names are assigned where paths merge."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
-from pymetal.frontend.context import Binding, Block, Env, StatementContext
-from pymetal.frontend.liveness import Live, assigned
-from pymetal.ir import Const, If, Stmt
+from pymetal.frontend.context import Binding, Block, Env, Loop
+from pymetal.frontend.expressions import ExpressionLowering
+from pymetal.frontend.liveness import Liveness, Names, assigned_names
+from pymetal.frontend.source import Source
+from pymetal.frontend.variables import Variables
+from pymetal.ir import Const, Expr, If
 
 
-def lower_if(x: StatementContext, stmt: ast.If, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
+class StatementContext(Protocol):
+    """Lowers the statements of one function."""
+
+    source: Source
+    expressions: ExpressionLowering
+    variables: Variables
+    liveness: Liveness
+    loops: list[Loop]
+    unrolled: tuple[int, ...]
+    folded: set[ast.AST]
+
+    def lower_block(self, stmts: list[ast.stmt], env: Env, block: Block) -> tuple[Env, bool]: ...
+
+    def assign(self, name: str, value: Expr, stmt: ast.stmt, env: Env, block: Block) -> Env: ...
+
+
+def lower_if(ctx: StatementContext, stmt: ast.If, env: Env, block: Block) -> tuple[Env, bool]:
     """An `if` with its `elif` and `else`."""
-    condition = x.expressions.test(stmt.test, env, "`if`")
-    if isinstance(condition, Const):  # known when the functor is compiled: only one branch is there
-        x.folded.add(stmt)
-        taken, env, falls = x.block(stmt.body if condition.value else stmt.orelse, env, block)
-        out.extend(taken)
-        return env, falls
-    live = x.liveness.after[stmt] | block.live
-    names = (assigned(stmt.body) | assigned(stmt.orelse)) & live
+    condition = ctx.expressions.lower_condition(stmt.test, env, "`if`")
+    if isinstance(condition, Const):  # known at compile time: only one branch is lowered
+        ctx.folded.add(stmt)
+        return ctx.lower_block(stmt.body if condition.value else stmt.orelse, env, block)
+    live = ctx.liveness.live_out[stmt] | block.live_out
 
-    def branches(env: Env) -> None:
+    def lower_branches(env: Env) -> list[tuple[Block, Env, bool]]:
+        branches = []
         for body in (stmt.body, stmt.orelse):
-            x.block(body, env, x.new_block(live))
+            branch = Block(live)
+            branches.append((branch, *ctx.lower_block(body, env, branch)))
+        return branches
 
-    env = declare_ahead(x, stmt, names, out, env, block, branches)
-    then, then_env, then_falls = x.block(stmt.body, env, x.new_block(live))
-    otherwise, else_env, else_falls = x.block(stmt.orelse, env, x.new_block(live))
-    out.append(If(condition, tuple(then), tuple(otherwise), x.source.span(stmt)))
-    ends = [e for e, falls in ((then_env, then_falls), (else_env, else_falls)) if falls]
+    names = (assigned_names(stmt.body) | assigned_names(stmt.orelse)) & live
+    env = declare_ahead(ctx, stmt, names, env, block, lower_branches)
+    branches = lower_branches(env)
+    then, otherwise = (tuple(branch.statements) for branch, _, _ in branches)
+    block.statements.append(If(condition, then, otherwise, ctx.source.span(stmt)))
+    ends = [end for _, end, falls_through in branches if falls_through]
     return merge(env, ends), bool(ends)
 
 
 def declare_ahead(
-    x: StatementContext,
-    stmt: ast.stmt,
-    names: Live,
-    out: list[Stmt],
-    env: Env,
-    block: Block,
-    run: Callable[[Env], object],
+    ctx: StatementContext, stmt: ast.stmt, names: Names, env: Env, block: Block, lower_inner: Callable[[Env], object]
 ) -> Env:
     """Declares the `names` that a branch or a loop assigns and that are read afterwards.
 
-    Where their types are not known yet, `run` lowers what is in it once; the text is thrown away.
+    Where their types are not known yet, `lower_inner` lowers its blocks once, and the statements are discarded.
     """
-    compound = (stmt, x.unrolled)
-    env = x.variables.settle(names, out, env, block, compound)
-    unknown = x.variables.unknown(names, env, compound)
-    if unknown:
-        _learn_types(x, compound, unknown, lambda: run(env))
-    return x.variables.declare_ahead(names, out, env, block, compound)
-
-
-def _learn_types(x: StatementContext, compound: object, unknown: Live, run: Callable[[], object]) -> None:
-    taken, blocks = set(x.variables.taken), x.blocks
-    exits = [(loop.breaks[:], loop.continues[:]) for loop in x.loops]
-    x.variables.trials.append((compound, unknown))
-    run()
-    x.variables.trials.pop()
-    x.variables.taken, x.blocks = taken, blocks
-    for loop, saved in zip(x.loops, exits, strict=True):
-        loop.breaks, loop.continues = saved
+    compound = (stmt, ctx.unrolled)
+    env = ctx.variables.materialize_constants(names, env, block, compound)
+    if untyped := ctx.variables.untyped(names, env, compound):
+        used, exits = set(ctx.variables.used_names), [(loop.breaks[:], loop.continues[:]) for loop in ctx.loops]
+        ctx.variables.inferring.append((compound, untyped))
+        lower_inner(env)
+        ctx.variables.inferring.pop()
+        ctx.variables.used_names = used
+        for loop, (breaks, continues) in zip(ctx.loops, exits, strict=True):
+            loop.breaks, loop.continues = breaks, continues
+    return ctx.variables.declare_ahead(names, env, block, compound)
 
 
 def merge(env: Env, ends: list[Env]) -> dict[str, Binding]:
-    """The names after several paths have met: set only if every path sets them."""
+    """The bindings after several paths have met: a name is assigned only if every path assigns it."""
     return {
-        name: replace(binding, assigned=all(e[name].assigned for e in ends if name in e) if ends else True)
+        name: replace(binding, assigned=all(e[name].assigned for e in ends if name in e))
         for name, binding in env.items()
     }

@@ -1,4 +1,4 @@
-"""An `ast` expression becomes a typed `ir.Expr`: names looked up, operators applied, conditions made bool."""
+"""Lowering of expressions: an `ast.expr` becomes a typed `ir.Expr`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import ast
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
-from pymetal.errors import Span
+from pymetal.errors import PyMetalError, Span
 from pymetal.frontend import calls
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
-from pymetal.frontend.common_subexpressions import Sharing
+from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.context import Env
+from pymetal.frontend.liveness import NO_NAMES, Names
 from pymetal.frontend.names import describe, is_dotted, root, static_value
-from pymetal.frontend.refusals import SYMBOLS, construct, refusal
+from pymetal.frontend.refusals import SYMBOLS, construct
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Const, Element, Expr, Op, Select, Table, Type
@@ -31,16 +32,16 @@ _MAX_TABLE = 4096
 _PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
 
 
-class Expressions:
-    """Types the expressions of one function for one group of dtypes."""
+class ExpressionLowering:
+    """Lowers the expressions of one function, for one group of dtypes."""
 
     def __init__(self, source: Source, typing: Typing, body_type: Type) -> None:
         self.source = source
         self.typing = typing
-        self.sharing = Sharing(source, typing)
-        self.arithmetic = Arithmetic(typing, self.sharing)
+        self.subexpressions = CommonSubexpressions(source, typing)
+        self.arithmetic = Arithmetic(typing, self.subexpressions)
         self.body_type = body_type  # what the element type means inside the body
-        self.local_names: frozenset[str] = frozenset()  # what the body assigns: never looked up outside it
+        self.local_names: Names = NO_NAMES  # what the body assigns: never looked up outside it
 
     def lower(self, node: ast.expr, env: Env) -> Expr:
         """The typed expression of `node`.
@@ -48,7 +49,7 @@ class Expressions:
         Raises:
             PyMetalError: some part of it cannot become Metal, or does not type-check.
         """
-        return self.sharing.bounded(self._lower(node, env), self.source.span(node))
+        return self.subexpressions.check_size(self._lower(node, env), self.source.span(node))
 
     def _lower(self, node: ast.expr, env: Env) -> Expr:
         match node:
@@ -63,7 +64,8 @@ class Expressions:
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self._plus(node, self.lower(operand, env))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self.arithmetic.apply(ops.NOT, [self.test(operand, env, "`not`")], self.source.span(node))
+                condition = self.lower_condition(operand, env, "`not`")
+                return self.arithmetic.apply(ops.NOT, [condition], self.source.span(node))
             case ast.UnaryOp(op=unary, operand=operand):
                 return self.arithmetic.apply(_UNARY[type(unary)], [self.lower(operand, env)], self.source.span(node))
             case ast.BoolOp(op=boolean, values=values):
@@ -77,54 +79,54 @@ class Expressions:
             case ast.Subscript(value=base, slice=index):
                 return self._subscript(node, base, index, env)
             case _:
-                what, way = construct(node)
-                raise refusal("expression", self.source.span(node), what=what, way=way)
+                raise self._refuse_construct(node)
 
-    def test(self, node: ast.expr, env: Env, what: str) -> Expr:
+    def _refuse_construct(self, node: ast.expr) -> PyMetalError:
+        what, hint = construct(node)
+        return self.source.refusal("expression", node, what=what, hint=hint)
+
+    def lower_condition(self, node: ast.expr, env: Env, what: str) -> Expr:
         """A bool expression, for `what`."""
         value = self.lower(node, env)
         if value.type != ir.BOOL and self.typing.kinds(value.type) != {Kind.BOOL}:
-            raise refusal("not-bool", self.source.span(node), what=what, type=self.describe(value.type))
+            raise self.source.refusal("not-bool", node, what=what, type=self.typing.describe(value.type))
         return self.arithmetic.convert(value, ir.BOOL)
 
-    def describe(self, type_: Type) -> str:
-        """A type as a message says it, with the dtypes it stands for."""
-        return self.arithmetic.describe(type_)
-
-    def element(self, type_: Type) -> Type:
+    def element_type(self, type_: Type) -> Type:
         """A type as written, with the element type replaced by what it means in this body."""
-        return self.arithmetic.substitute(type_, self.body_type)
+        return self.typing.substitute(type_, self.body_type)
 
-    # --- leaves ---
+    # --- constants, names, attributes, tables ---
 
     def _constant(self, node: ast.expr, value: object) -> Expr:
         if isinstance(value, (bool, int, float, complex)):
             return weak(value, self.source.span(node))
-        raise refusal("constant", self.source.span(node), what=repr(value) if value is not ... else "`...`")
+        raise self.source.refusal("constant", node, what=repr(value) if value is not ... else "`...`")
 
     def _name(self, node: ast.expr, env: Env) -> Expr:
         name = ast.unparse(node)
-        span = self.source.span(node)
         if root(node) in env:
             binding = env[root(node)]
             if not binding.assigned:
-                way = "Assign it before the branch, or on every path."
-                raise refusal("unset", span, name=name, when="assigned on some paths only", way=way)
+                hint = "Assign it before the branch, or on every path."
+                raise self.source.refusal("unset", node, name=name, when="assigned on some paths only", hint=hint)
             return binding.value
         if root(node) in self.local_names:
-            raise refusal("unset", span, name=name, when="used before it is assigned", way="Assign it above.")
+            hint = "Assign it above."
+            raise self.source.refusal("unset", node, name=name, when="used before it is assigned", hint=hint)
         value = static_value(self.source, node, [*env, *self.local_names])
         if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
             value = value.item()  # a numpy scalar
         if isinstance(value, (bool, int, float, complex)):
-            return weak(value, span)
-        raise refusal("not-a-value", span, name=name, what=describe(value))
+            return weak(value, self.source.span(node))
+        raise self.source.refusal("not-a-value", node, name=name, what=describe(value))
 
     def _part(self, node: ast.expr, base: ast.expr, attr: str, env: Env) -> Expr:
         """`z.real` and `z.imag`; real numbers have both, as in Python."""
         value, span = self.lower(base, env), self.source.span(node)
         if attr not in _PARTS:
-            raise refusal("expression", span, what=f"`.{attr}` of a value", way="Values have `.real` and `.imag` only.")
+            hint = "Values have `.real` and `.imag` only."
+            raise self.source.refusal("expression", node, what=f"`.{attr}` of a value", hint=hint)
         constant = number(value)
         if constant is not None:
             return weak(constant.real if attr == "real" else constant.imag, span)
@@ -132,8 +134,8 @@ class Expressions:
             return value if attr == "real" else Const(0, value.type, span)
         return self.arithmetic.apply(_PARTS[attr], [value], span)
 
-    def table(self, node: ast.expr, env: Env, inline: bool = False) -> Table | None:
-        """The tuple of numbers that a name outside the body stands for, or if `inline` that it writes out."""
+    def lower_table(self, node: ast.expr, env: Env, inline: bool = False) -> Table | None:
+        """The tuple of numbers that a name outside the body stands for, or, if `inline`, that `node` writes out."""
         if inline and isinstance(node, ast.Tuple):
             constants = [number(self.lower(e, env)) for e in node.elts]
             value: object = tuple(constants) if None not in constants else None
@@ -145,9 +147,9 @@ class Expressions:
             name = ast.unparse(node).replace(".", "_")
         if not isinstance(value, (tuple, list)):
             return None
-        span, text = self.source.span(node), ast.unparse(node)
+        text = ast.unparse(node)
         if not value or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
-            raise refusal("table", span, name=text, what="numbers")
+            raise self.source.refusal("table", node, name=text, what="numbers")
         if any(isinstance(v, float) for v in value) and all(abs(v) < 1 << 1023 or isinstance(v, float) for v in value):
             type_: Type = ir.WEAK_FLOAT
         elif all(-(1 << 31) <= v < 1 << 31 for v in value):
@@ -155,29 +157,27 @@ class Expressions:
         elif all(-(1 << 63) <= v < 1 << 63 for v in value):
             type_ = ir.Concrete(dtypes.int64)
         else:
-            raise refusal("table", span, name=text, what="numbers of at most 64 bits, sign included")
+            raise self.source.refusal("table", node, name=text, what="numbers of at most 64 bits, sign included")
         return Table(name, tuple(value), type_)
 
     def _subscript(self, node: ast.expr, base: ast.expr, index: ast.expr, env: Env) -> Expr:
-        span = self.source.span(node)
-        table = self.table(base, env)
+        table = self.lower_table(base, env)
         if table is None:
-            what, way = construct(node)
-            raise refusal("expression", span, what=what, way=way)
+            raise self._refuse_construct(node)
         position = self.lower(index, env)
         size = len(table.values)
-        fixed = number(position)
-        if isinstance(fixed, int):
-            if not -size <= fixed < size:
-                raise refusal("table-index", span, name=table.name, size=size, what=f"{fixed} is outside")
-            return weak(table.values[fixed], span)
+        constant = number(position)
+        if isinstance(constant, int):
+            if not -size <= constant < size:
+                what = f"{constant} is outside"
+                raise self.source.refusal("table-index", node, name=table.name, size=size, what=what)
+            return weak(table.values[constant], self.source.span(node))
         if size > _MAX_TABLE:
-            raise refusal("table-size", span, name=table.name, size=size, most=_MAX_TABLE)
+            raise self.source.refusal("table-size", node, name=table.name, size=size, most=_MAX_TABLE)
         bounds = env[index.id].bounds if isinstance(index, ast.Name) and index.id in env else None
         if bounds is None or not 0 <= bounds[0] <= bounds[1] < size:
-            raise refusal(
-                "table-index", self.source.span(index), name=table.name, size=size, what="this may be outside"
-            )
+            what = "this may be outside"
+            raise self.source.refusal("table-index", index, name=table.name, size=size, what=what)
         return Element(table, position, table.type)
 
     # --- operators ---
@@ -191,7 +191,8 @@ class Expressions:
                 op, constant_op = _SHIFTS[type(operator)]
                 return self.arithmetic.shift(op, constant_op, left, right, span)
             case ast.MatMult():
-                raise refusal("operator", span, symbol="@", way="Elements are numbers: multiply with `*`.")
+                hint = "Elements are numbers: multiply with `*`."
+                raise self.source.refusal("operator", node, symbol="@", hint=hint)
             case _:
                 return self.arithmetic.apply(_BINARY[type(operator)], [left, right], span)
 
@@ -200,61 +201,59 @@ class Expressions:
             constant = number(value)
             if constant is not None:
                 return weak(+constant, self.source.span(node))
-            raise refusal(
-                "operand-kind", self.source.span(node), op="+", type="bool", at="", way="Write pymetal.int64(x)."
-            )
+            raise self.source.refusal("operand-kind", node, op="+", type="bool", hint="Write pymetal.int64(x).")
         return value
 
     def _boolean(self, node: ast.expr, operator: ast.boolop, values: list[ast.expr], env: Env) -> Expr:
         op, what = (ops.AND, "`and`") if isinstance(operator, ast.And) else (ops.OR, "`or`")
         span = self.source.span(node)
         result: Expr | None = None
-        with self.sharing.tentative() as undo:
-            for value in values:
-                with self.sharing.perhaps(result is not None):
-                    result = self._joined(op, result, self.test(value, env, what), span)
-                if isinstance(result, Const):
-                    undo()  # what follows is not computed, and what came before makes no difference
-                    if bool(result.value) is (op is ops.OR):
-                        return result
-                    result = None
+        rollback = self.subexpressions.checkpoint()
+        for value in values:
+            with self.subexpressions.conditionally(result is not None):
+                result = self._connect(op, result, self.lower_condition(value, env, what), span)
+            if isinstance(result, Const):
+                rollback()  # what follows is not computed, and what came before makes no difference
+                if bool(result.value) is (op is ops.OR):
+                    return result
+                result = None
         return result if result is not None else weak(op is ops.AND, span)
 
-    def _joined(self, op: Op, result: Expr | None, link: Expr, span: Span) -> Expr:
-        """`result and link` or `result or link`, without what is known when the functor is compiled."""
+    def _connect(self, op: Op, result: Expr | None, condition: Expr, span: Span) -> Expr:
+        """`result and condition` or `result or condition`, without what is known at compile time."""
         if result is None:
-            return link
-        decides = op is ops.OR  # the value that the other one cannot change
-        for known, other in ((result, link), (link, result)):
+            return condition
+        absorbing = op is ops.OR  # the operand that decides the result
+        for known, other in ((result, condition), (condition, result)):
             if isinstance(known, Const):
-                return weak(decides, span) if bool(known.value) is decides else other
-        return self.arithmetic.apply(op, [result, link], span)
+                return weak(absorbing, span) if bool(known.value) is absorbing else other
+        return self.arithmetic.apply(op, [result, condition], span)
 
     def _compare(
         self, node: ast.expr, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], env: Env
     ) -> Expr:
         operands = [self.lower(left, env)]
         for index, comparator in enumerate(comparators):
-            with self.sharing.perhaps(index > 0):
+            with self.subexpressions.conditionally(index > 0):
                 operand = self.lower(comparator, env)
                 uses = 2 if index < len(comparators) - 1 else 1
-                operands.append(self.sharing.share(operand, "middle", uses, self.source.span(comparator)))
+                operands.append(self.subexpressions.share(operand, "middle", uses, self.source.span(comparator)))
         span = self.source.span(node)
         result: Expr | None = None
         for operator, a, b in zip(operators, operands, operands[1:], strict=False):
             op = _COMPARE.get(type(operator))
             if op is None:
-                symbol = SYMBOLS[type(operator)]
-                raise refusal("operator", span, symbol=symbol, way="Elements are numbers: compare with `==`.")
-            result = self._joined(ops.AND, result, self.arithmetic.apply(op, [a, b], span), span)
+                hint = "Elements are numbers: compare with `==`."
+                raise self.source.refusal("operator", node, symbol=SYMBOLS[type(operator)], hint=hint)
+            result = self._connect(ops.AND, result, self.arithmetic.apply(op, [a, b], span), span)
         assert result is not None
         return result
 
     def _conditional(self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr, env: Env) -> Expr:
-        condition = self.test(test, env, "a condition")
+        condition = self.lower_condition(test, env, "a condition")
         if isinstance(condition, Const):
             return self.lower(then if condition.value else otherwise, env)
-        with self.sharing.perhaps():
+        with self.subexpressions.conditionally():
             a, b = self.lower(then, env), self.lower(otherwise, env)
         joined = self.arithmetic.join(a.type, b.type, self.source.span(node))
         return Select(condition, self.arithmetic.convert(a, joined), self.arithmetic.convert(b, joined), joined)

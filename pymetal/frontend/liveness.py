@@ -1,4 +1,4 @@
-"""Which names are still wanted at each branch and loop: what decides where a variable is declared."""
+"""Live names: which names may still be read after a branch or a loop, which decides where a variable is declared."""
 
 from __future__ import annotations
 
@@ -6,76 +6,78 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-Live = frozenset[str]
-NONE: Live = frozenset()
+Names = frozenset[str]
+NO_NAMES: Names = frozenset()
 
 
 @dataclass
 class Liveness:
     """For each compound statement of a body, the names that may be read before they are assigned again."""
 
-    after: dict[ast.stmt, Live] = field(default_factory=dict)  # once the statement has ended
-    again: dict[ast.stmt, Live] = field(default_factory=dict)  # at the head of a loop, in the next round
+    live_out: dict[ast.stmt, Names] = field(default_factory=dict)  # after the statement
+    loop_live_in: dict[ast.stmt, Names] = field(default_factory=dict)  # at the head of a loop, in its next iteration
 
 
 def liveness(body: list[ast.stmt]) -> Liveness:
     """The live names of a function's body."""
-    found = Liveness()
-    _before(body, NONE, NONE, NONE, found)
-    return found
+    result = Liveness()
+    _live_in(body, NO_NAMES, NO_NAMES, NO_NAMES, result)
+    return result
 
 
-def _before(body: list[ast.stmt], live: Live, at_break: Live, at_continue: Live, found: Liveness) -> Live:
-    """The names that are live before `body`, given those after it and at the two ways out of the loop around it."""
+def _live_in(body: list[ast.stmt], live: Names, at_break: Names, at_continue: Names, result: Liveness) -> Names:
+    """The names that are live before `body`, given those after it and at the two exits of the loop around it."""
     for stmt in reversed(body):
         match stmt:
             case ast.If(test=test, body=then, orelse=otherwise):
-                found.after[stmt] = live
-                then_live = _before(then, live, at_break, at_continue, found)
-                else_live = _before(otherwise, live, at_break, at_continue, found)
+                result.live_out[stmt] = live
+                then_live = _live_in(then, live, at_break, at_continue, result)
+                else_live = _live_in(otherwise, live, at_break, at_continue, result)
                 live = then_live | else_live | _reads(test)
             case ast.While(test=test, body=inner):
-                found.after[stmt] = live
-                head = _reads(test) | live
-                live = _loop(stmt, inner, head, NONE, live, found)
+                result.live_out[stmt] = live
+                live = _loop_live_in(stmt, inner, _reads(test) | live, NO_NAMES, live, result)
             case ast.For(target=target, iter=iterable, body=inner):
-                found.after[stmt] = live
-                bound, after = _writes([target]), live
-                live = _loop(stmt, inner, live, bound, after, found)
-                if _has_rounds(iterable):
-                    # What it does not assign stays wanted: statements after a loop that always returns are lowered too.
-                    live = (_before(inner, live, after, live, found) | (after - assigned(inner))) - bound
+                result.live_out[stmt] = live
+                targets, after = assigned_names([target]), live
+                live = _loop_live_in(stmt, inner, live, targets, after, result)
+                if _iterates_at_least_once(iterable):
+                    # What it does not assign stays live: statements after a loop that always returns are lowered too.
+                    inner_live = _live_in(inner, live, after, live, result)
+                    live = (inner_live | (after - assigned_names(inner))) - targets
                 live |= _reads(iterable)
             case ast.Return(value=value):
-                live = _reads(value) if value else NONE
+                live = _reads(value) if value else NO_NAMES
             case ast.Break():
                 live = at_break
             case ast.Continue():
                 live = at_continue
-            case ast.Assign(targets=targets, value=value):
-                live = (live - _writes(targets)) | _reads(value)
+            case ast.Assign(targets=targets_, value=value):
+                live = (live - assigned_names(targets_)) | _reads(value)
             case ast.AugAssign(target=ast.Name(id=name), value=value):
                 live = live | {name} | _reads(value)
             case ast.AnnAssign(target=target, value=value) if value is not None:
-                live = (live - _writes([target])) | _reads(value)
+                live = (live - assigned_names([target])) | _reads(value)
             case _:
                 live = live | _reads(stmt)
     return live
 
 
-def _loop(stmt: ast.stmt, inner: list[ast.stmt], head: Live, bound: Live, after: Live, found: Liveness) -> Live:
+def _loop_live_in(
+    stmt: ast.stmt, inner: list[ast.stmt], head: Names, targets: Names, after: Names, result: Liveness
+) -> Names:
     """The names live at the head of a loop: a fixed point, since the end of the body leads back there."""
     while True:
-        # A loop variable may keep the value that it had before a loop without rounds.
-        grown = head | (_before(inner, head, after, head, found) - bound)
+        # A loop variable may keep the value that it had before a loop without iterations.
+        grown = head | (_live_in(inner, head, after, head, result) - targets)
         if grown == head:
-            found.again[stmt] = head
+            result.loop_live_in[stmt] = head
             return head
         head = grown
 
 
-def _has_rounds(iterable: ast.expr) -> bool:
-    """True if a loop surely has a round: over a tuple, or a range of numbers that are written there."""
+def _iterates_at_least_once(iterable: ast.expr) -> bool:
+    """True for a loop over a tuple, or over a range of number literals that is not empty."""
     match iterable:
         case ast.Call(args=args, keywords=[]) if 1 <= len(args) <= 3:
             try:
@@ -88,16 +90,12 @@ def _has_rounds(iterable: ast.expr) -> bool:
             return isinstance(iterable, (ast.Name, ast.Attribute))  # a table without elements is refused
 
 
-def _reads(node: ast.AST) -> Live:
+def _reads(node: ast.AST) -> Names:
     return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
 
-def _writes(targets: Iterable[ast.AST]) -> Live:
+def assigned_names(nodes: Iterable[ast.AST]) -> Names:
+    """The names that the statements or assignment targets `nodes` assign."""
     return frozenset(
-        n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
-
-
-def assigned(body: Iterable[ast.stmt]) -> Live:
-    """The names that some statement of `body` assigns."""
-    return _writes(body)

@@ -1,4 +1,4 @@
-"""A `Source` and a group of dtypes become an `ir.Function`: its parameters, and its statements in order."""
+"""Lowering of a function: a `Source` and a group of dtypes become an `ir.Function`, statement by statement."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import ast
 
 from pymetal import ir
 from pymetal.dtypes import DType, Kind
-from pymetal.frontend import control_flow as paths
-from pymetal.frontend import loops
+from pymetal.errors import plural
 from pymetal.frontend.annotations import Signature, parse_type
 from pymetal.frontend.arithmetic import number, weak
-from pymetal.frontend.common_subexpressions import Place
+from pymetal.frontend.common_subexpressions import InsertionPoint
 from pymetal.frontend.context import Binding, Block, Env, Loop
-from pymetal.frontend.expressions import Expressions
-from pymetal.frontend.liveness import NONE, Live, assigned, liveness
+from pymetal.frontend.control_flow import lower_if
+from pymetal.frontend.expressions import ExpressionLowering
+from pymetal.frontend.liveness import NO_NAMES, assigned_names, liveness
+from pymetal.frontend.loops import lower_exit, lower_for, lower_while
 from pymetal.frontend.names import is_dotted, static_value
-from pymetal.frontend.refusals import construct, is_refused, refusal
+from pymetal.frontend.refusals import construct, is_refused
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
-from pymetal.ir import Const, Expr, Function, Name, Param, Return, Stmt, Type
+from pymetal.ir import Const, Expr, Function, Name, Param, Return, Type
 from pymetal.ops import python as ops
 
 _MAX_PASSES = 64
@@ -35,243 +36,217 @@ def lower(source: Source, signature: Signature, domain: tuple[DType, ...], body:
     Raises:
         PyMetalError: the body cannot become Metal, or does not type-check.
     """
-    return Lowering(source, signature, domain, body, result).run()
+    return FunctionLowering(source, signature, domain, body, result).run()
 
 
-class Lowering:
-    """The statements of one function, for one group of dtypes."""
+class FunctionLowering:
+    """Lowers the statements of one function, for one group of dtypes."""
 
     def __init__(
         self, source: Source, signature: Signature, domain: tuple[DType, ...], body: Type, result: Type
     ) -> None:
         self.source = source
         self.signature = signature
-        self.expressions = Expressions(source, Typing(domain), body)
+        self.typing = Typing(domain)
+        self.expressions = ExpressionLowering(source, self.typing, body)
         self.variables = Variables(self.expressions)
         self.result = result
         self.statements = _without_docstring(source.node.body)
-        self.expressions.local_names = assigned(self.statements)
+        self.expressions.local_names = assigned_names(self.statements)
         self.liveness = liveness(self.statements)
 
     def run(self) -> Function:
-        """Lowers until the types of the variables no longer change."""
+        """Lowers the body until the types of its variables no longer change."""
         if not self.statements:
-            raise refusal("empty-body", self.source.span(self.source.node), functor=self.source.node.name)
+            raise self.source.refusal("empty-body", self.source.node, functor=self.source.node.name)
         self._check_constructs()
         for _ in range(_MAX_PASSES):
             self.variables.start_pass()
             self.loops: list[Loop] = []
-            self.unrolled: tuple[int, ...] = ()  # the round of each static_range around the current statement
-            self.blocks = 0
-            self.folded: set[ast.AST] = set()  # branches and loops decided when the functor is compiled
-            function = self._function()
+            self.unrolled: tuple[int, ...] = ()  # the iteration of each unrolled loop around the current statement
+            self.folded: set[ast.AST] = set()  # branches and loops that are decided at compile time
+            function = self._lower_function()
             if not self.variables.changed:
                 return function
-        raise AssertionError("the types of variables do not settle")  # joins only go up a finite ladder
+        raise AssertionError("the types of variables do not converge")  # each join widens, and there are few types
 
     def _check_constructs(self) -> None:
-        """Refuses what no functor has, also where it would be compiled away."""
+        """Refuses what no functor has, in branches that are compiled away as well."""
         for parameter in getattr(self.source.node, "type_params", []):
-            way = "Annotate with pymetal.T, or Floating, Integral and their kin."
-            raise refusal("statement", self.source.span(parameter), what="a type parameter", way=way)
-        for stmt in self.statements:
-            for node in ast.walk(stmt):
-                if is_refused(node):
-                    what, way = construct(node)
-                    slug = "statement" if isinstance(node, ast.stmt) else "expression"
-                    raise refusal(slug, self.source.span(node), what=what, way=way)
+            hint = "Annotate with pymetal.T, or with Floating, Integral and the like."
+            raise self.source.refusal("statement", parameter, what="a type parameter", hint=hint)
+        for node in (node for stmt in self.statements for node in ast.walk(stmt)):
+            if is_refused(node):
+                what, hint = construct(node)
+                slug = "statement" if isinstance(node, ast.stmt) else "expression"
+                raise self.source.refusal(slug, node, what=what, hint=hint)
 
-    def _function(self) -> Function:
-        element, convert = self.expressions.element, self.expressions.arithmetic.convert
+    def _lower_function(self) -> Function:
+        element_type, convert = self.expressions.element_type, self.expressions.arithmetic.convert
         params = tuple(Param(name, a.type) for name, a in self.signature.tensors)
-        scalars = tuple(Param(name, element(a.type), default) for name, a, default, _ in self.signature.scalars)
-        env: dict[str, Binding] = {}
-        for param in params:
-            env[param.name] = Binding(convert(Name(param.name, param.type), element(param.type)), None, 0)
-        for param in scalars:
-            env[param.name] = Binding(Name(param.name, param.type), None, 0)
-        self.variables.taken |= set(env)
-        block = self.new_block(NONE)
-        head: list[Stmt] = []
+        scalars = tuple(Param(s.name, element_type(s.annotation.type), s.default) for s in self.signature.scalars)
+        env = {p.name: Binding(convert(Name(p.name, p.type), element_type(p.type))) for p in params}
+        env |= {s.name: Binding(Name(s.name, s.type)) for s in scalars}
+        self.variables.used_names |= set(env)
+        block = Block(NO_NAMES)
         for name in sorted(self.variables.copied):
             value, key = env[name].value, ("parameter", name)
-            self.variables.slot(key, value.type)  # branches may have widened it
-            env[name] = self.variables.declare(head, name, key, value, block)
-        body, _, falls = self.block(self.statements, env, block)
-        if falls:
-            raise refusal("missing-return", self.source.span(self.source.node), functor=self.source.node.name)
-        return Function(params, scalars, self.result, (*head, *body))
+            self.variables.variable(key, value.type)  # branches may have widened it
+            env[name] = self.variables.declare(name, key, value, block)
+        _, falls_through = self.lower_block(self.statements, env, block)
+        if falls_through:
+            raise self.source.refusal("missing-return", self.source.node, functor=self.source.node.name)
+        return Function(params, scalars, self.result, tuple(block.statements))
 
-    # --- blocks ---
-
-    def new_block(self, live: Live) -> Block:
-        """A block of the text, with the names that are wanted after it."""
-        self.blocks += 1
-        return Block(self.blocks, live)
-
-    def block(self, stmts: list[ast.stmt], env: Env, block: Block) -> tuple[list[Stmt], Env, bool]:
-        """The statements of a block, the names after it, and whether control can leave by its end."""
-        out: list[Stmt] = []
-        falls = True
+    def lower_block(self, stmts: list[ast.stmt], env: Env, block: Block) -> tuple[Env, bool]:
+        """Appends the statements to `block`; the bindings after them, and whether control can leave by their end."""
+        falls_through = True
         last: ast.stmt | None = None
         for stmt in stmts:
-            if last is not None and not falls:
+            if last is not None and not falls_through:
                 if not self.folded.isdisjoint(ast.walk(last)):
                     break  # other dtypes take the other branch, and get here
-                raise refusal("unreachable", self.source.span(stmt))
-            with self.expressions.sharing.before(self._before(stmt, out, block)):
-                env, falls = self._statement(stmt, out, env, block)
+                raise self.source.refusal("unreachable", stmt)
+            with self.expressions.subexpressions.insert_at(self._insertion_point(stmt, block)):
+                env, falls_through = self._lower_statement(stmt, env, block)
             last = stmt
-        return out, env, falls
+        return env, falls_through
 
-    def _before(self, stmt: ast.stmt, out: list[Stmt], block: Block) -> Place:
-        """The end of `out`, where the values that `stmt` shares are declared."""
+    def _insertion_point(self, stmt: ast.stmt, block: Block) -> InsertionPoint:
+        """The end of `block`, where the common subexpressions of `stmt` are declared."""
 
         def declare(name: str, number: int, value: Expr) -> Expr:
-            key = ("shared", stmt, number, self.unrolled)
-            self.variables.register(key, value.type)
-            return self.variables.declare(out, name, key, value, block).value
+            key = ("subexpression", stmt, number, self.unrolled)
+            return self.variables.declare_new(name, key, value, value.type, block)
 
-        return Place(out, declare)
+        return InsertionPoint(block.statements, declare)
 
-    def _statement(self, stmt: ast.stmt, out: list[Stmt], env: Env, block: Block) -> tuple[Env, bool]:
+    def _lower_statement(self, stmt: ast.stmt, env: Env, block: Block) -> tuple[Env, bool]:
         span = self.variables.span = self.source.span(stmt)
+        lower = self.expressions.lower
         match stmt:
             case ast.Pass():
                 return env, True
             case ast.Return(value=value):
                 if value is None:
-                    raise refusal("bare-return", span)
-                out.append(Return(self._returned(value, env), span))
+                    raise self.source.refusal("bare-return", stmt)
+                block.statements.append(Return(self._return_value(value, env), span))
                 return env, False
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                return self.assign(name, self.expressions.lower(value, env), stmt, out, env, block), True
+                return self.assign(name, lower(value, env), stmt, env, block), True
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                return self._unpack(stmt, targets, value, out, env, block), True
+                return self._assign_tuple(stmt, targets, value, env, block), True
             case ast.Assign(targets=targets, value=value):
-                return self._several(stmt, targets, value, out, env, block), True
+                return self._assign_chain(stmt, targets, value, env, block), True
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value) if value is not None:
-                pinned = self.expressions.element(parse_type(self.source, annotation).type)
-                lowered = self.variables.fit(self.expressions.lower(value, env), pinned, name, stmt)
-                return self.assign(name, lowered, stmt, out, env, block, pinned=True), True
+                type_ = self.expressions.element_type(parse_type(self.source, annotation).type)
+                converted = self.variables.convert_annotated(lower(value, env), type_, name, stmt)
+                return self.assign(name, converted, stmt, env, block, annotated=True), True
             case ast.AugAssign(target=ast.Name(id=name) as target, op=operator, value=value):
                 read = ast.copy_location(ast.Name(name, ast.Load()), target)
                 whole = ast.copy_location(ast.BinOp(read, operator, value), stmt)
-                return self.assign(name, self.expressions.lower(whole, env), stmt, out, env, block), True
+                return self.assign(name, lower(whole, env), stmt, env, block), True
             case ast.If():
-                return paths.lower_if(self, stmt, out, env, block)
+                return lower_if(self, stmt, env, block)
             case ast.While():
-                return loops.lower_while(self, stmt, out, env, block)
+                return lower_while(self, stmt, env, block)
             case ast.For():
-                return loops.lower_for(self, stmt, out, env, block)
+                return lower_for(self, stmt, env, block)
             case ast.Break() | ast.Continue():
-                return loops.lower_exit(self, stmt, out, env)
+                return lower_exit(self, stmt, env, block)
             case ast.Assert(test=test, msg=message):
-                self._assert(stmt, test, message, env)
+                self._check_assert(stmt, test, message, env)
                 return env, True
-            case ast.AnnAssign(target=target):
+            case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
                 what = "a name without a value" if isinstance(target, ast.Name) else construct(target)[0]
-                raise refusal("target", span, what=what)
-            case ast.AugAssign(target=target):
-                raise refusal("target", span, what=construct(target)[0])
+                raise self.source.refusal("target", stmt, what=what)
             case ast.Expr(value=value):
-                way = "Assign its value, or remove it."
-                raise refusal("statement", self.source.span(value), what="an expression without effect", way=way)
+                hint = "Assign its value, or remove it."
+                raise self.source.refusal("statement", value, what="an expression without effect", hint=hint)
             case _:
-                what, way = construct(stmt)
-                raise refusal("statement", span, what=what, way=way)
+                what, hint = construct(stmt)
+                raise self.source.refusal("statement", stmt, what=what, hint=hint)
 
     # --- assignments ---
 
-    def assign(
-        self, name: str, value: Expr, stmt: ast.stmt, out: list[Stmt], env: Env, block: Block, pinned: bool = False
-    ) -> Env:
-        """The names after `name = value`."""
-        key = ("here", name, stmt, self.unrolled)
-        return self.variables.assign(name, value, key, out, env, block, stmt, pinned)
+    def assign(self, name: str, value: Expr, stmt: ast.stmt, env: Env, block: Block, annotated: bool = False) -> Env:
+        """The bindings after `name = value`."""
+        return self.variables.assign(name, value, ("here", name, stmt, self.unrolled), env, block, stmt, annotated)
 
-    def _unpack(
-        self, stmt: ast.Assign, targets: list[ast.expr], value: ast.expr, out: list[Stmt], env: Env, block: Block
-    ) -> Env:
+    def _assign_tuple(self, stmt: ast.Assign, targets: list[ast.expr], value: ast.expr, env: Env, block: Block) -> Env:
         """`q, r = a, b` and `q, r = divmod(a, b)`: all values are computed before the first is assigned."""
-        names: list[str] = []
-        for target in targets:
-            if not isinstance(target, ast.Name):
-                raise refusal("target", self.source.span(target), what=construct(target)[0])
-            names.append(target.id)
-        values = self._values(value, env)
+        names = self._target_names(targets)
+        values = self._tuple_values(value, env)
         if len(values) != len(names):
-            raise refusal("unpack", self.source.span(stmt), wanted=len(names), found=len(values))
-        held, before = [], set[Expr]()  # what the targets stood for, of those that are assigned earlier
+            found, wanted = plural(len(values), "value"), plural(len(names), "name")
+            raise self.source.refusal("unpack", stmt, wanted=wanted, found=found)
+        saved, assigned = [], set[Expr]()  # the old values of the targets before this one
         for index, (name, computed) in enumerate(zip(names, values, strict=True)):
-            if before.intersection(ir.subexpressions(computed)):
-                key = ("held", name, stmt, index, self.unrolled)
-                self.variables.register(key, computed.type)
-                computed = self.variables.declare(out, f"{name}_next", key, computed, block).value
-            held.append(computed)
+            if assigned.intersection(ir.subexpressions(computed)):
+                key = ("saved", name, stmt, index, self.unrolled)
+                computed = self.variables.declare_new(f"{name}_next", key, computed, computed.type, block)
+            saved.append(computed)
             if name in env:
-                before.add(env[name].value)
-        for name, computed in zip(names, held, strict=True):
-            env = self.assign(name, computed, stmt, out, env, block)
+                assigned.add(env[name].value)
+        for name, computed in zip(names, saved, strict=True):
+            env = self.assign(name, computed, stmt, env, block)
         return env
 
-    def _values(self, value: ast.expr, env: Env) -> list[Expr]:
+    def _assign_chain(self, stmt: ast.Assign, targets: list[ast.expr], value: ast.expr, env: Env, block: Block) -> Env:
+        """`a = b = value`: the value is computed once."""
+        names = self._target_names(targets)
+        computed = self.expressions.lower(value, env)
+        for name in names:
+            env = self.assign(name, computed, stmt, env, block)
+            computed = env[name].value if number(computed) is None else computed
+        return env
+
+    def _target_names(self, targets: list[ast.expr]) -> list[str]:
+        other = next((t for t in targets if not isinstance(t, ast.Name)), None)
+        if other is not None:
+            raise self.source.refusal("target", other, what=construct(other)[0])
+        return [t.id for t in targets if isinstance(t, ast.Name)]
+
+    def _tuple_values(self, value: ast.expr, env: Env) -> list[Expr]:
+        lower = self.expressions.lower
         match value:
             case ast.Tuple(elts=elements):
-                return [self.expressions.lower(e, env) for e in elements]
+                return [lower(e, env) for e in elements]
             case ast.Call(func=func, args=[left, right], keywords=[]) if (
                 is_dotted(func) and ast.unparse(func) not in env and static_value(self.source, func) is divmod
             ):
-                span = self.source.span(value)
-                share, lower = self.expressions.sharing.share, self.expressions.lower
+                span, share = self.source.span(value), self.expressions.subexpressions.share
                 a, b = share(lower(left, env), "dividend", 2, span), share(lower(right, env), "divisor", 2, span)
                 return [self.expressions.arithmetic.apply(op, [a, b], span) for op in (ops.FLOORDIV, ops.MOD)]
             case _:
-                table = self.expressions.table(value, env)
+                table = self.expressions.lower_table(value, env)
                 if table is not None:
                     return [weak(v, self.source.span(value)) for v in table.values]
-                return [self.expressions.lower(value, env)]
+                return [lower(value, env)]
 
-    def _several(
-        self, stmt: ast.Assign, targets: list[ast.expr], value: ast.expr, out: list[Stmt], env: Env, block: Block
-    ) -> Env:
-        """`a = b = value`: the value is computed once."""
-        odd = next((t for t in targets if not isinstance(t, ast.Name)), None)
-        if odd is not None:
-            raise refusal("target", self.source.span(odd), what=construct(odd)[0])
-        computed = self.expressions.lower(value, env)
-        for target in targets:
-            assert isinstance(target, ast.Name)
-            env = self.assign(target.id, computed, stmt, out, env, block)
-            computed = env[target.id].value if number(computed) is None else computed
-        return env
+    # --- return and assert ---
 
-    # --- the rest ---
-
-    def _returned(self, node: ast.expr, env: Env) -> Expr:
+    def _return_value(self, node: ast.expr, env: Env) -> Expr:
         value = self.expressions.lower(node, env)
-        if not self.variables.fits(value, self.result):
-            describe = self.expressions.describe
-            raise refusal(
-                "return-type", self.source.span(node), found=describe(value.type), wanted=describe(self.result),
-                at="", way=_way_out(self.result, self.expressions.typing, value.type),
+        if not self.variables.is_assignable(value, self.result):
+            describe = self.typing.describe
+            raise self.source.refusal(
+                "return-type", node, found=describe(value.type), wanted=describe(self.result),
+                hint=_return_hint(self.result, self.typing, value.type),
             )  # fmt: skip
         return self.expressions.arithmetic.convert(value, self.result)
 
-    def _assert(self, stmt: ast.Assert, test: ast.expr, message: ast.expr | None, env: Env) -> None:
-        """A compile-time fact that must hold; it leaves no text."""
-        condition = self.expressions.test(test, env, "`assert`")
+    def _check_assert(self, stmt: ast.Assert, test: ast.expr, message: ast.expr | None, env: Env) -> None:
+        """Checks a condition at compile time; it leaves no text."""
+        condition = self.expressions.lower_condition(test, env, "`assert`")
         if not isinstance(condition, Const):
-            raise refusal(
-                "statement", self.source.span(stmt), what="`assert` of values",
-                way="Only facts known when the functor is compiled are asserted: pymetal.is_floating(T).",
-            )  # fmt: skip
+            hint = "Only facts known at compile time are asserted: pymetal.is_floating(T)."
+            raise self.source.refusal("statement", stmt, what="`assert` of values", hint=hint)
         if not condition.value:
             text = message.value if isinstance(message, ast.Constant) else ast.unparse(test)
-            at = f" for {', '.join(str(d) for d in self.expressions.typing.domain)}"
-            raise refusal(
-                "assertion", self.source.span(stmt), at=at, text=text, way="Narrow dtypes= or the annotation."
-            )
+            served = ", ".join(str(d) for d in self.typing.domain)
+            hint = "Narrow dtypes= or the annotation."
+            raise self.source.refusal("assertion", stmt, at=f" for {served}", text=text, hint=hint)
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -282,14 +257,14 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
             return body
 
 
-def _way_out(result: Type, typing: Typing, returned: Type) -> str:
-    """How a body could return what it has to."""
+def _return_hint(result: Type, typing: Typing, returned: Type) -> str:
+    """How a body could return a value of the wanted type."""
     wanted, found = typing.kinds(result), typing.kinds(returned)
     if Kind.COMPLEX in found and Kind.COMPLEX not in wanted:
         return "Return its .real or abs(), or annotate the result as `ComplexOf[T]`."
-    way = f"Convert it with {result}(...)"
+    hint = f"Convert it with {result}(...)"
     if wanted == {Kind.BOOL}:
-        return f'{way}, or leave bool out, as dtypes="integral" does, and give it an overload of its own.'
+        return f'{hint}, or leave bool out, as dtypes="integral" does, and add an overload for it.'
     if Kind.FLOATING in found and Kind.FLOATING not in wanted:
-        return f'{way}, or use promotion="int_to_float" or dtypes="floating".'
-    return f"{way}."
+        return f'{hint}, or use promotion="int_to_float" or dtypes="floating".'
+    return f"{hint}."

@@ -1,4 +1,4 @@
-"""What a name or a dotted name in a functor's text stands for, found through the function's globals and closure."""
+"""Names: the Python object a name or dotted name of a body stands for, and what to write in place of a wrong one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from pymetal import ops
 from pymetal.errors import nearest
-from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
 
 # Python's own functions by identity, so that `from math import exp as e` is found as well.
@@ -19,10 +18,20 @@ _MATH: dict[Callable[..., Any], str] = {
     for alias in ops.BY_ALIAS
     if alias.startswith("math.") and hasattr(math, alias.removeprefix("math."))
 }
+CALLABLE = "A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions."
+# What to write for functions of math that no function of metal replaces.
+_MATH_HINTS = {
+    "degrees": "Write x * (180 / math.pi).",
+    "radians": "Write x * (math.pi / 180).",
+    "cbrt": "Write metal.copysign(metal.pow(abs(x), 1 / 3), x).",
+    "remainder": "Write x - y * metal.rint(x / y).",
+    "fsum": "Write a + b.",
+    "prod": "Write a * b.",
+}
 
 
 def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> Any:
-    """The Python object that a name or dotted name stands for.
+    """The Python object that a name or dotted name stands for, by the function's closure, globals and builtins.
 
     Args:
         nearby: names of the body itself, to suggest.
@@ -36,11 +45,10 @@ def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> 
                 return source.names(name)
             except KeyError:
                 near = nearest(name, [*nearby, *source.known_names()])
-                raise refusal(
-                    "unknown-name", source.span(node), name=name,
-                    near=f"; did you mean {near!r}?" if near else "",
-                    way="Names are found in the function, around it and in its module, when it is decorated.",
-                ) from None  # fmt: skip
+                hint = "Names are found in the function, around it and in its module, when it is decorated."
+                raise source.refusal(
+                    "unknown-name", node, name=name, near=f"; did you mean {near!r}?" if near else "", hint=hint
+                ) from None
         case ast.Attribute(value=ast.Name() | ast.Attribute() as base, attr=name):
             owner = static_value(source, base)
             if isinstance(owner, types.ModuleType) or hasattr(owner, "__pymetal_namespace__"):
@@ -49,12 +57,12 @@ def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> 
                 except AttributeError:
                     near = nearest(name, dir(owner))
                     module = ast.unparse(base)
-                    raise refusal(
-                        "unknown-attribute", source.span(node), module=module, name=name,
+                    raise source.refusal(
+                        "unknown-attribute", node, module=module, name=name,
                         near=f"; did you mean {module}.{near}?" if near else "",
-                        way=f"dir({module}) lists what it has.",
+                        hint=f"dir({module}) lists what it has.",
                     ) from None  # fmt: skip
-            raise refusal("not-a-value", source.span(base), name=ast.unparse(base), what=describe(owner))
+            raise source.refusal("not-a-value", base, name=ast.unparse(base), what=describe(owner))
         case _:
             raise AssertionError(f"not a dotted name: {ast.dump(node)}")
 
@@ -95,3 +103,26 @@ def describe(value: object) -> str:
         return f"the class {value.__name__}"
     name = type(value).__name__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def call_hint(callee: object) -> str:
+    """What to call in place of `callee`, which has no Metal text."""
+    name = getattr(callee, "__name__", "")
+    if not isinstance(callee, types.BuiltinFunctionType) or getattr(math, name, None) is not callee:
+        return CALLABLE
+    if name in _MATH_HINTS:
+        return _MATH_HINTS[name]
+    for qualified in (f"metal.{name}", f"metal.c10.{name}"):
+        found = ops.find(qualified)
+        if found is not None:
+            return f"Write {qualified}({', '.join('xyzw'[: found.arity])})."
+    return CALLABLE
+
+
+def keyword_hint(callee: object, name: str, keyword: str) -> str:
+    """What to write in place of a call of `callee` with a keyword argument."""
+    if callee is round:
+        return f"Write {name}(x * 100) / 100 for two digits."
+    if callee in (max, min) and keyword in ("key", "default"):
+        return f"Write x if abs(x) > abs(y) else y, or omit {keyword!r}."
+    return f"Pass {keyword!r} by position."

@@ -1,7 +1,7 @@
-"""One row per refusal: its number, what it says, and the way out.
+"""The refusals: one row for each, with its number, its message, and a hint how to change the functor.
 
-Numbers never change their meaning; a new refusal takes the next free one. Messages are templates that the place which
-refuses fills in.
+A number never changes its meaning; a new refusal takes the next free one. Messages and hints are templates, filled in
+where the refusal is raised.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pymetal.errors import FunctorSyntaxError, FunctorTypeError, PyMetalError, S
 
 @dataclass(frozen=True)
 class Refusal:
-    """A kind of text that cannot become Metal."""
+    """A reason why a function cannot become Metal."""
 
     number: int
     message: str
@@ -23,7 +23,7 @@ class Refusal:
 
     @property
     def code(self) -> str:
-        """The number as it is shown and searched for."""
+        """The number as messages and the documentation show it."""
         return f"PM{self.number:03d}"
 
 
@@ -36,7 +36,7 @@ REFUSALS: dict[str, Refusal] = {
     "missing-annotation": Refusal(1, "parameter {name!r} of {functor} has no annotation", "Write `{name}: T`."),
     "missing-result": Refusal(2, "{functor} has no result annotation", "Write `-> T`, or `-> bool` for a test."),
     "parameter-count": _type(
-        3, "@pymetal.{arity} takes a function of {wanted} tensor parameter(s), and {functor} has {found}",
+        3, "@pymetal.{arity} takes a function with {wanted} but {functor} has {found}",
         "Tensors are the parameters before `*`; scalars come after it. For another number of tensors use {others}.",
     ),
     "variadic": Refusal(4, "{functor} takes {what}: a kernel has a fixed number of arguments", "Name each parameter."),
@@ -50,12 +50,12 @@ REFUSALS: dict[str, Refusal] = {
         "RealOf[T], OpMath[T].",
     ),
     "element-annotation": Refusal(
-        59, "{name!r} is {found}: a tensor parameter is of the element type itself",
+        59, "{name!r} is {found}: a tensor parameter must have the element type itself",
         "Annotate it with T, Real, Floating, Integral, Signed, Unsigned, Complex or a dtype; {found} is for results, "
         "scalars, variables and casts.",
     ),
     "mixed-elements": _type(
-        7, "{name!r} is {found} where {first!r} is {wanted}: a functor has one element type",
+        7, "{name!r} is {found} but {first!r} is {wanted}: a functor has one element type",
         "Give them the same annotation.",
     ),
     "no-dtypes": _type(
@@ -63,62 +63,62 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "scalar-default": _type(9, "default {value!r} of {name!r} is not a number", "Scalar parameters are numbers."),
     "result-type": _type(
-        10, "promotion={promotion!r} gives a result of type {wanted}{at}, and the annotation says {found}",
-        "Make them agree: {way}.",
+        10, "promotion={promotion!r} gives a result of type {wanted}{at} but the annotation is {found}",
+        "Make them agree: {hint}.",
     ),
     # names
-    "unknown-name": Refusal(11, "{name!r} is not defined{near}", "{way}"),
-    "unknown-attribute": Refusal(12, "{module} has no {name!r}{near}", "{way}"),
+    "unknown-name": Refusal(11, "{name!r} is not defined{near}", "{hint}"),
+    "unknown-attribute": Refusal(12, "{module} has no {name!r}{near}", "{hint}"),
     "not-a-value": _type(
-        13, "{name!r} is {what}, which has no value in a functor",
-        "A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.",
+        13, "{name!r} is {what} and has no value in a functor",
+        "A body can use numbers, dtypes, metal.*, functions of math and @pymetal.func functions.",
     ),
     "unset": Refusal(
-        14, "{name!r} may not be set here: it is {when}", "{way}",
+        14, "{name!r} may have no value here: it is {when}", "{hint}",
     ),
     "not-callable": Refusal(
-        15, "{name!r} is {what}, which cannot be called in a functor",
-        "{way}",
+        15, "{name!r} is {what} and cannot be called in a functor",
+        "{hint}",
     ),
     "undecorated": Refusal(
-        16, "{name!r} is a plain Python function, which has no Metal text", "Decorate it with @pymetal.func."
+        16, "{name!r} is a plain Python function and has no Metal text", "Decorate it with @pymetal.func."
     ),
     # calls
-    "argument-count": _type(17, "{name} takes {wanted} argument(s), and {found} came", "{way}"),
-    "keyword-argument": Refusal(18, "{name} takes no keyword arguments in a functor", "{way}"),
+    "argument-count": _type(17, "{name} takes {wanted} but {found}", "{hint}"),
+    "keyword-argument": Refusal(18, "{name} takes no keyword arguments in a functor", "{hint}"),
     "starred": Refusal(19, "arguments cannot be unpacked with `*` in a functor", "Write them one by one."),
     "int-cast": _type(
         20, "int has no size in Metal", "Write pymetal.int32 or pymetal.int64, or T for the element type."
     ),
     # types
-    "operand-kind": _type(21, "{op} is not defined for {type} operands{at}", "{way}"),
+    "operand-kind": _type(21, "{op} is not defined for {type} operands{at}", "{hint}"),
     "no-common-type": _type(
         22, "{a} and {b} have no common type{at}", "Convert one of them: float(x), T(x), pymetal.int64(x)."
     ),
     "not-bool": _type(
-        23, "{what} takes bool operands, and this one is {type}", "Write a comparison, such as `x != 0`."
+        23, "{what} takes bool operands but this one is {type}", "Write a comparison, such as `x != 0`."
     ),
     "return-type": _type(
-        24, "this returns {found} where the result is {wanted}{at}", "{way}",
+        24, "this returns {found} but the result type is {wanted}", "{hint}",
     ),
     "assign-type": _type(
-        25, "{name!r} is {wanted} and cannot take a value of type {found}{at}",
+        25, "{name!r} is {wanted} and cannot be assigned a value of type {found}",
         "Convert the value, or use another name for it.",
     ),
-    "does-not-fit": _type(26, "{value} does not fit {dtype}", "{way}"),
+    "does-not-fit": _type(26, "{value} does not fit {dtype}", "{hint}"),
     # statements
     "missing-return": Refusal(27, "{functor} can end without a `return`", "Return a value on every path."),
     "bare-return": Refusal(28, "`return` without a value", "Return the result of the functor."),
     "unreachable": Refusal(29, "this statement is never reached", "Remove it."),
     "target": Refusal(30, "cannot assign to {what} in a functor", "Assign to plain names, one at a time."),
-    "statement": Refusal(31, "{what} cannot become Metal", "{way}"),
-    "expression": Refusal(32, "{what} cannot become Metal", "{way}"),
-    "constant": Refusal(33, "{what} is not a value that Metal computes with", "Use numbers, True or False."),
-    "operator": Refusal(34, "operator `{symbol}` cannot become Metal", "{way}"),
-    "complex-to-real": _type(35, "a complex number is not made {type}", "Take a part of it: z.real, z.imag or abs(z)."),
+    "statement": Refusal(31, "{what} cannot become Metal", "{hint}"),
+    "expression": Refusal(32, "{what} cannot become Metal", "{hint}"),
+    "constant": Refusal(33, "{what} is not a value that Metal can compute with", "Use numbers, True or False."),
+    "operator": Refusal(34, "operator `{symbol}` cannot become Metal", "{hint}"),
+    "complex-to-real": _type(35, "a complex number cannot be cast to {type}", "Use z.real, z.imag or abs(z)."),
     "empty-body": Refusal(36, "{functor} has no body", "Return a value."),
-    "recursion": Refusal(38, "{name!r} calls itself, and Metal has no recursion", "Write a loop."),
-    "python-error": _type(39, "{op} of these numbers: {error}", "Change the numbers."),
+    "recursion": Refusal(38, "{name!r} calls itself but Metal has no recursion", "Write a loop."),
+    "python-error": _type(39, "{op} of these numbers fails: {error}", "Change the numbers."),
     "table": Refusal(
         40, "{name} is not a tuple of {what}",
         "Tables are tuples of ints and floats: `COEFFICIENTS = (1.0, 0.5)` outside the functor.",
@@ -131,51 +131,53 @@ REFUSALS: dict[str, Refusal] = {
         42, "the bits of {source} cannot be read as {target}", "Both types must have the same width, and not be bool."
     ),
     "argument-type": _type(
-        43, "{name} takes {wanted} here, and this is {found}", "Convert it: float(x), T(x), pymetal.int64(x)."
+        43, "{name} takes {wanted} here but this is {found}", "Convert it: float(x), T(x), pymetal.int64(x)."
     ),
     "callee-dtype": _type(
         44, "{name} has no body for {dtype}{reason}", "It serves {served}. Convert the argument, or narrow dtypes=."
     ),
-    "loop": Refusal(45, "{what} cannot become Metal", "{way}"),
-    "range-type": _type(46, "range() counts integers, and this is {type}", "Convert it, or count differently."),
-    "assertion": _type(48, "assertion fails{at}: {text}", "{way}"),
-    "unpack": _type(49, "{wanted} names take {found} value(s)", "Write as many names as values."),
+    "loop": Refusal(45, "{what} cannot become Metal", "{hint}"),
+    "range-type": _type(46, "range() takes integers but this is {type}", "Convert it to an integer."),
+    "assertion": _type(48, "assertion fails{at}: {text}", "{hint}"),
+    "unpack": _type(49, "cannot unpack {found} into {wanted}", "Write as many names as values."),
     "overlap": _type(
         50, "two bodies serve {dtype}: this one and the one at {other}",
-        "Narrow one annotation, so that one is a part of the other.",
+        "Narrow one annotation, so that it is a subset of the other.",
     ),
-    "overload-signature": _type(51, "this body takes {found}, and {functor} takes {wanted}", "Keep the parameters."),
-    "no-parameters": Refusal(53, "{functor} has no parameters", "A constant needs no function: use the number."),
+    "overload-signature": _type(
+        51, "this body takes {found} but {functor} takes {wanted}", "Give it the same parameters."
+    ),
+    "no-parameters": Refusal(53, "{functor} has no parameters", "Use a number in place of the function."),
     "hidden-element": _type(
-        55, "{found} does not say what its element type is: Metal finds that from a parameter of the type itself",
+        55, "{found} does not determine the element type: Metal deduces it from a parameter of the type itself",
         "Annotate a parameter with the element type: `z: Complex` with `RealOf[T]`, or use complex64 and float.",
     ),
     "too-deep": Refusal(
         56, "an expression of {functor} is {what}",
-        "Give parts of it names; shorten a table of coefficients.",
+        "Assign parts of it to variables; shorten a table of coefficients.",
     ),
     "missing-overload": _type(
-        58, "dtypes= names {dtypes}, and no body of {functor} serves that",
+        58, "dtypes= contains {dtypes} but no body of {functor} serves it",
         "Add a body for it with @{functor}.overload, or narrow dtypes=.",
     ),
-    "static-loop": _type(52, "{what} in a loop {over}", "{way}"),
+    "static-loop": _type(52, "{what} in a loop {over}", "{hint}"),
     "table-size": _type(
-        57, "{name} has {size} numbers, and an array of constants has {most} at most", "Pass a tensor, or compute them."
+        57, "{name} has {size} numbers but an array of constants has at most {most}", "Pass a tensor, or compute them."
     ),
 }  # fmt: skip
 
 
 def _newer(name: str) -> list[type[ast.AST]]:
-    """A class of `ast` that this Python may not have yet."""
+    """The class of `ast` with this name, if this version of Python has it."""
     found = getattr(ast, name, None)
     return [] if found is None else [found]
 
 
-_COLLECTION = "A functor computes with numbers. Name each of them."
-_NO_EFFECT = "A functor computes one value from its arguments and has no other effect."
+_COLLECTION = "A functor computes with numbers. Use one variable for each."
+_NO_EFFECT = "A functor computes one value from its arguments and has no side effects."
 
-# What each class of Python's ast is called, and what to write instead. A class that is neither here nor handled is
-# refused under its own name: nothing is ever dropped.
+# What messages call each class of Python's ast, and what to write instead. A class that is neither here nor handled is
+# refused by the name of the class: nothing is ever dropped.
 CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Attribute: ("an attribute", "Values have `.real` and `.imag`, to be read."),
     ast.AsyncFor: ("an `async for` loop", _NO_EFFECT),
@@ -183,7 +185,7 @@ CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncWith: ("an `async with` block", _NO_EFFECT),
     ast.Await: ("`await`", _NO_EFFECT),
     ast.ClassDef: ("a class definition", _NO_EFFECT),
-    ast.Delete: ("`del`", "Leave the name alone; it ends with the functor."),
+    ast.Delete: ("`del`", "Remove it: variables end with the functor."),
     ast.Dict: ("a dict", _COLLECTION),
     ast.DictComp: ("a dict comprehension", _COLLECTION),
     ast.FormattedValue: ("an f-string", _COLLECTION),
@@ -225,26 +227,26 @@ SYMBOLS: dict[type[ast.AST], str] = {
 
 
 def refusal(slug: str, span: Span | None, **fields: object) -> PyMetalError:
-    """The error of row `slug`, its templates filled in."""
-    row = REFUSALS[slug]
+    """The error of row `slug`; `fields` fill in its templates, in which `at` and `near` may be left empty."""
+    row, fields = REFUSALS[slug], {"at": "", "near": "", **fields}
     message = f"{row.code}: {row.message.format(**fields)}"
     return row.error(message, span, row.hint.format(**fields) or None)
 
 
-# Refused wherever they stand, in a branch that is compiled away as well: what is handled, or refused with words that
-# fit the place, is missing here.
-_NOWHERE = frozenset(CONSTRUCTS) - {
+# Refused anywhere in a body, in a branch that is compiled away as well. Without the constructs that are handled, or
+# refused with a message of their own, where they stand.
+_REFUSED_ANYWHERE = frozenset(CONSTRUCTS) - {
     ast.Attribute, ast.FormattedValue, ast.List, ast.Slice, ast.Starred, ast.Subscript, ast.Tuple,
 }  # fmt: skip
 
 
 def is_refused(node: ast.AST) -> bool:
-    """True for a construct that no functor has, wherever it stands."""
-    return any(class_ in _NOWHERE for class_ in type(node).__mro__)
+    """True for a construct that is refused anywhere in a body."""
+    return any(class_ in _REFUSED_ANYWHERE for class_ in type(node).__mro__)
 
 
 def construct(node: ast.AST) -> tuple[str, str]:
-    """What `node` is called and the way out."""
+    """What messages call `node`, and what to write instead."""
     for class_ in type(node).__mro__:
         if class_ in CONSTRUCTS:
             return CONSTRUCTS[class_]

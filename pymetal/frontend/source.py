@@ -1,4 +1,4 @@
-"""A decorated Python function becomes a `Source`: its syntax tree, its place in a file and the names it can see."""
+"""The source of a decorated function: its syntax tree, its place in a file, and the names it can see."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pymetal.errors import SourceError, Span
+from pymetal.errors import PyMetalError, SourceError, Span
 from pymetal.frontend.refusals import construct, refusal
 
 
 @dataclass(frozen=True)
 class Source:
-    """One function definition and what is needed to talk about it."""
+    """One function definition, with what messages about it need."""
 
     node: ast.FunctionDef
     file: str
     first_line: int  # of the text that was parsed, counted from 1 in the file
     lines: tuple[str, ...]
-    names: Callable[[str], Any]  # a name the body does not bind, as the function sees it; KeyError if there is none
+    names: Callable[[str], Any]  # the object of a name that the body does not assign; KeyError if there is none
     known_names: Callable[[], list[str]]
 
     def span(self, node: ast.AST) -> Span:
@@ -33,6 +33,10 @@ class Source:
         end_column = self._column(end_line, node.end_col_offset or 0)  # type: ignore[attr-defined]
         offset = self.first_line - 1
         return Span(self.file, line + offset, column, end_line + offset, end_column, self._text(line))
+
+    def refusal(self, slug: str, node: ast.AST, **fields: object) -> PyMetalError:
+        """The error of row `slug` at `node`; the fields fill in the row's templates."""
+        return refusal(slug, self.span(node), **fields)
 
     def _text(self, line: int) -> str:
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
@@ -61,7 +65,7 @@ def read_source(function: object) -> Source:
         )
     if hasattr(function, "__wrapped__"):
         raise SourceError(
-            f"{name} is wrapped by another decorator, whose work a kernel would not do",
+            f"{name} is wrapped by another decorator, which a kernel would ignore",
             hint="Put the pymetal decorator next to the `def`, and the other one above it.",
         )
     try:
@@ -70,30 +74,30 @@ def read_source(function: object) -> Source:
         raise SourceError(
             f"the source of {name} cannot be found ({error})",
             hint="pymetal reads the text of a function. Put it in a .py file or a notebook cell: functions made by "
-            "exec(), typed at a bare prompt or shipped as .pyc only have none.",
+            "exec(), typed at the Python prompt or shipped as .pyc only have none.",
         ) from error
     file = inspect.getsourcefile(function) or function.__code__.co_filename
-    tree, shift = _parse(lines, name)
+    tree, added = _parse(lines, name)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     definition = next((n for n in ast.walk(tree) if isinstance(n, kinds) and n.name == name), None)
     if definition is None:
         raise SourceError(
-            f"the text found for {name} at {file}:{start} holds no `def {name}`",
-            hint="If the file changed after it was imported, import it anew.",
+            f"the text found for {name} at {file}:{start} has no `def {name}`",
+            hint="If the file changed after it was imported, import it again.",
         )
-    if shift:
+    if added:
         lines = ["if True:\n", *lines]
     names, known = _scope(function)
     stripped = tuple(line.rstrip("\r\n") for line in lines)
-    source = Source(cast("ast.FunctionDef", definition), file, start - shift, stripped, names, known)
+    source = Source(cast("ast.FunctionDef", definition), file, start - added, stripped, names, known)
     if not isinstance(definition, ast.FunctionDef):
-        what, way = construct(definition)
-        raise refusal("statement", source.span(definition), what=what, way=way)
+        what, hint = construct(definition)
+        raise source.refusal("statement", definition, what=what, hint=hint)
     return source
 
 
 def _parse(lines: list[str], name: str) -> tuple[ast.Module, int]:
-    """The tree of `lines`, and how many lines were put before them."""
+    """The tree of `lines`, and how many lines were added before them."""
     text = "".join(lines)
     try:
         # An indented definition keeps its columns when it stands in a block of its own.
@@ -102,13 +106,13 @@ def _parse(lines: list[str], name: str) -> tuple[ast.Module, int]:
         return ast.parse(text), 0
     except SyntaxError as error:
         raise SourceError(
-            f"the text found for {name} is not a definition by itself ({error.msg})",
-            hint="Give the decorated `def` lines of its own.",
+            f"the text found for {name} is not a complete definition ({error.msg})",
+            hint="Put the decorated `def` on lines of its own.",
         ) from error
 
 
 def _scope(function: types.FunctionType) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Look-up of free names as Python does it: closure, then globals, then builtins."""
+    """Look-up of free names as in Python (closure, globals, builtins), and the names to suggest."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
     def look_up(name: str) -> Any:

@@ -1,8 +1,8 @@
-"""Typing rules: what type two operands meet in, and when one type stands for another.
+"""Typing rules: the common type of two operands, and when two types are the same.
 
-A symbolic type is a function from the element dtype to a dtype. Rules are applied at every dtype of the domain with
-torch's own promotion table, and the answer is the symbolic type that agrees everywhere; where none does, there is
-no answer, and the caller asks the user for a cast.
+A symbolic type is a function from the element dtype to a dtype. A rule is applied at every dtype of the domain with
+torch's own promotion table, and its result is the symbolic type that agrees everywhere; where none does, the result is
+None, and the user has to write a cast.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Typing:
     domain: tuple[DType, ...]
 
     def at(self, type_: Type) -> tuple[DType | None, ...]:
-        """What `type_` is at each dtype of the domain."""
+        """The dtype of `type_` for each dtype of the domain."""
         return tuple(ir.resolve(type_, d) for d in self.domain)
 
     def same(self, a: Type, b: Type) -> bool:
@@ -41,7 +41,7 @@ class Typing:
         return frozenset(d.kind for d in self.at(type_) if d is not None)
 
     def join(self, a: Type, b: Type) -> Type | None:
-        """The type in which values of `a` and `b` meet, as `torch.promote_types` has it; None if it is not one type."""
+        """The common type of `a` and `b`, by `torch.promote_types`; None if there is none for all dtypes."""
         if a == b:
             return a
         if isinstance(a, Weak) and isinstance(b, Weak):
@@ -69,6 +69,26 @@ class Typing:
             return type_ if mapped == dtype else (ir.Concrete(mapped) if mapped else None)
         return self._agree([function(d) if d else None for d in self.at(type_)], (type_,))
 
+    def describe(self, type_: Type) -> str:
+        """A type for a message, with the dtypes it stands for."""
+        return str(type_) if isinstance(type_, (Weak, ir.Concrete)) else f"{type_} ({self.dtype_names(type_)})"
+
+    def dtype_names(self, type_: Type) -> str:
+        """The dtypes that `type_` stands for, for a message."""
+        return ", ".join(dict.fromkeys(str(d) for d in self.at(type_)))
+
+    def substitute(self, type_: Type, element: Type) -> Type:
+        """`type_` with its element type replaced by `element`, in the simplest form that agrees everywhere."""
+        match type_:
+            case ir.Var():
+                return element
+            case ir.OpMath(of) | ir.ComplexOf(of) | ir.RealOf(of):
+                inner = self.substitute(of, element)
+                mapped = self.map(inner, ir.APPLY[type(type_)])
+                return mapped if mapped is not None else type(type_)(inner)
+            case _:
+                return type_
+
     def _agree(self, wanted: list[DType | None], operands: tuple[Type, ...]) -> Type | None:
         if None in wanted:
             return None
@@ -81,7 +101,7 @@ class Typing:
 
 
 def weak_join(number: Number, dtype: DType | None) -> DType | None:
-    """What a Python number and a value of `dtype` meet in: torch's rule for wrapped numbers."""
+    """The common dtype of a Python number and a value of `dtype`: torch's rule for wrapped numbers."""
     if dtype is None:
         return None
     match number:

@@ -1,9 +1,9 @@
-"""The variables of a body: where each is declared, with what type, and which name it has in the text.
+"""The variables of a body: where each is declared, with what type, and its name in the text.
 
 Python has one scope for a function, C++ one for a block. A name assigned again in the block that declares it keeps its
-variable if the type stays, and else gets a new one. A name that a branch or a loop assigns and later statements read is
-declared ahead of it. Types of variables that several paths assign are joined; since that can change what was typed
-before, the body is lowered again until nothing changes.
+variable if the type stays, and gets a new one otherwise. A name that a branch or a loop assigns and later statements
+read is declared ahead of it. Types of variables that several paths assign are joined; since that can change what was
+typed before, the body is lowered again until nothing changes.
 """
 
 from __future__ import annotations
@@ -14,176 +14,165 @@ from dataclasses import dataclass, replace
 
 from pymetal import ir
 from pymetal.dtypes import Kind
-from pymetal.errors import Span
+from pymetal.errors import PyMetalError, Span
 from pymetal.frontend.context import Binding, Block, Env, ExpressionContext
-from pymetal.frontend.refusals import refusal
-from pymetal.ir import Assign, Const, Expr, Let, Name, Stmt, Type, Weak
+from pymetal.frontend.liveness import Names
+from pymetal.ir import Assign, Const, Expr, Let, Name, Type, Weak
 
 
 @dataclass
-class Slot:
-    """A variable: what is known of it from the passes so far."""
+class Variable:
+    """What the passes so far have found about a variable."""
 
     type: Type
     mutable: bool = False
-    pinned: bool = False  # annotated by the user: never widened
+    annotated: bool = False  # by the user: its type is never widened
 
 
 class Variables:
     """The variables of one function, over all passes."""
 
     def __init__(self, expressions: ExpressionContext) -> None:
-        self.expressions = expressions
+        self.source = expressions.source
         self.typing = expressions.typing
-        self.slots: dict[object, Slot] = {}
+        self.convert = expressions.arithmetic.convert
+        self.variables: dict[object, Variable] = {}
         self.copied: set[str] = set()  # parameters that a branch or a loop assigns
-        # Compound statements being lowered only to learn the types of the names to declare ahead of them.
         self.span: Span | None = None  # of the statement being lowered
-        self.trials: list[tuple[object, frozenset[str]]] = []
+        # Compound statements lowered only to infer the types of the names to declare ahead of them.
+        self.inferring: list[tuple[object, Names]] = []
         self.start_pass()
 
     def start_pass(self) -> None:
-        """Forgets the text, and keeps what was learnt."""
+        """Discards the text of the last pass; what it found about variables stays."""
         self.changed = False
-        self.taken: set[str] = set()
+        self.used_names: set[str] = set()
 
-    def fresh(self, name: str) -> str:
-        """A name for the text that is not taken yet."""
-        fresh, count = name, 0
-        while fresh in self.taken:
+    def unique_name(self, name: str) -> str:
+        """A name that the text does not use yet."""
+        unique, count = name, 0
+        while unique in self.used_names:
             count += 1
-            fresh = f"{name}_{count}"
-        self.taken.add(fresh)
-        return fresh
+            unique = f"{name}_{count}"
+        self.used_names.add(unique)
+        return unique
 
     def is_mutable(self, binding: Binding) -> bool:
         """True if the text assigns the variable behind a name after its declaration."""
-        return binding.slot is not None and self.slots[binding.slot].mutable
+        return binding.variable is not None and self.variables[binding.variable].mutable
 
-    def declare(self, out: list[Stmt], name: str, key: object, value: Expr | None, block: Block) -> Binding:
+    def declare(self, name: str, key: object, value: Expr | None, block: Block) -> Binding:
         """Declares the variable `key`, which the body calls `name`."""
-        slot = self.slots[key]
-        converted = None if value is None else self.expressions.arithmetic.convert(value, slot.type)
-        fresh = self.fresh(name)
-        out.append(Let(fresh, slot.type, converted, slot.mutable, self.span))
-        return Binding(Name(fresh, slot.type), key, block.number, assigned=value is not None)
+        variable = self.variables[key]
+        converted = None if value is None else self.convert(value, variable.type)
+        unique = self.unique_name(name)
+        block.statements.append(Let(unique, variable.type, converted, variable.mutable, self.span))
+        return Binding(Name(unique, variable.type), key, block, assigned=value is not None)
 
-    def register(self, key: object, type_: Type) -> None:
-        """Makes the variable `key` one of `type_`, whatever it was before."""
-        self.slot(key, type_).type = type_
+    def declare_new(self, name: str, key: object, value: Expr, type_: Type, block: Block) -> Expr:
+        """Declares the variable `key` as one of `type_`, whatever its type was before; its name in the text."""
+        self.variable(key, type_).type = type_
+        return self.declare(name, key, value, block).value
 
-    def slot(self, key: object, type_: Type) -> Slot:
+    def variable(self, key: object, type_: Type) -> Variable:
         """The variable `key`, of `type_` if it is new."""
-        if key not in self.slots:
-            self.slots[key] = Slot(type_)
-        return self.slots[key]
+        return self.variables.setdefault(key, Variable(type_))
 
     def assign(
-        self, name: str, value: Expr, key: object, out: list[Stmt], env: Env, block: Block, stmt: ast.stmt,
-        pinned: bool = False,
-    ) -> Env:  # fmt: skip
-        """The names after `name = value`."""
+        self, name: str, value: Expr, key: object, env: Env, block: Block, stmt: ast.stmt, annotated: bool = False
+    ) -> Env:
+        """The bindings after `name = value`."""
         binding = env.get(name)
-        if binding is not None and binding.home is not None:
-            binding = binding.home
-        here = binding is not None and binding.block == block.number
-        if binding is not None and binding.slot is not None:
-            slot = self.slots[binding.slot]
-            same = slot.type == value.type or self.typing.same(slot.type, value.type)
-            if (here and same and not pinned) or (not here and name in block.live):
-                return self._reassign(name, binding, slot, value, out, env, stmt)
-        for compound, names in self.trials:
+        if binding is not None and binding.shadowed is not None:
+            binding = binding.shadowed
+        if binding is not None and binding.variable is not None:
+            variable, here = self.variables[binding.variable], binding.block is block
+            if (here and self.typing.same(variable.type, value.type) and not annotated) or (
+                not here and name in block.live_out
+            ):
+                return self._reassign(name, binding, variable, value, env, block, stmt)
+        for compound, names in self.inferring:
             if name in names:
-                ahead = self.slot(("ahead", name, compound), value.type)
+                ahead = self.variable(("ahead", name, compound), value.type)
                 ahead.mutable = True
-                ahead.pinned |= pinned
-                self._join(name, ahead, value, stmt)
-        slot = self.slot(key, value.type)
-        slot.pinned = pinned
-        if slot.type != value.type and not pinned:
-            self._join(name, slot, value, stmt)
-        new = dict(env)
-        new[name] = self.declare(out, name, key, value, block)
-        return new
+                ahead.annotated |= annotated
+                self._widen(name, ahead, value, stmt)
+        variable = self.variable(key, value.type)
+        variable.annotated = annotated
+        if not annotated:
+            self._widen(name, variable, value, stmt)
+        return {**env, name: self.declare(name, key, value, block)}
 
     def _reassign(
-        self, name: str, binding: Binding, slot: Slot, value: Expr, out: list[Stmt], env: Env, stmt: ast.stmt
+        self, name: str, binding: Binding, variable: Variable, value: Expr, env: Env, block: Block, stmt: ast.stmt
     ) -> Env:
-        if not slot.mutable:
-            slot.mutable = self.changed = True
-        self._join(name, slot, value, stmt)
-        target = binding.value
-        assert isinstance(target, Name)
-        converted = self.expressions.arithmetic.convert(value, slot.type)
-        out.append(Assign(target.name, converted, self.expressions.source.span(stmt)))
-        new = dict(env)
-        new[name] = replace(binding, assigned=True, bounds=None)
-        return new
+        if not variable.mutable:
+            variable.mutable = self.changed = True
+        self._widen(name, variable, value, stmt)
+        assert isinstance(binding.value, Name)
+        converted = self.convert(value, variable.type)
+        block.statements.append(Assign(binding.value.name, converted, self.source.span(stmt)))
+        return {**env, name: replace(binding, assigned=True, bounds=None)}
 
-    def unknown(self, names: Iterable[str], env: Env, compound: object) -> frozenset[str]:
+    def untyped(self, names: Names, env: Env, compound: object) -> Names:
         """Those of `names` that must be declared ahead of `compound` and whose types are not known yet."""
-        return frozenset(n for n in names if n not in env and ("ahead", n, compound) not in self.slots)
+        return frozenset(n for n in names if n not in env and ("ahead", n, compound) not in self.variables)
 
-    def settle(
-        self, names: Iterable[str], out: list[Stmt], env: Env, block: Block, compound: tuple[ast.stmt, object]
-    ) -> Env:
+    def materialize_constants(self, names: Names, env: Env, block: Block, compound: tuple[ast.stmt, object]) -> Env:
         """Makes variables of the constants that a branch or a loop assigns."""
         for name in sorted(names):
             if name in env and env[name].is_constant:
-                key = ("constant", name, compound)
-                env = self.assign(name, env[name].value, key, out, env, block, compound[0])
+                env = self.assign(name, env[name].value, ("constant", name, compound), env, block, compound[0])
         return env
 
-    def declare_ahead(self, names: Iterable[str], out: list[Stmt], env: Env, block: Block, compound: object) -> Env:
+    def declare_ahead(self, names: Iterable[str], env: Env, block: Block, compound: object) -> Env:
         """Declares what a branch or a loop assigns and what is read afterwards."""
         new = dict(env)
         for name in sorted(names):
             binding, key = env.get(name), ("ahead", name, compound)
             if binding is None:
-                if key in self.slots:  # no slot: only a branch that is compiled away assigns it
-                    new[name] = self.declare(out, name, key, None, block)
-            elif binding.slot is None:
+                if key in self.variables:  # not there: only a branch that is compiled away assigns it
+                    new[name] = self.declare(name, key, None, block)
+            elif binding.variable is None:
                 self.changed |= name not in self.copied
                 self.copied.add(name)
         return new
 
-    def _join(self, name: str, slot: Slot, value: Expr, stmt: ast.stmt) -> None:
+    def _widen(self, name: str, variable: Variable, value: Expr, stmt: ast.stmt) -> None:
         """Widens a variable's type so that it also holds `value`."""
-        if slot.pinned:
-            self.fit(value, slot.type, name, stmt)
+        if variable.type == value.type:
             return
-        joined = self.typing.join(slot.type, value.type)
-        if joined is None or self._is_truth(slot.type) != self._is_truth(value.type):
-            raise self._refuse(name, slot.type, value, stmt)
-        if joined != slot.type:
-            slot.type = joined
+        if variable.annotated:
+            self.convert_annotated(value, variable.type, name, stmt)
+            return
+        joined = self.typing.join(variable.type, value.type)
+        if joined is None or self._is_condition(variable.type) != self._is_condition(value.type):
+            raise self._refuse(name, variable.type, value, stmt)
+        if joined != variable.type:
+            variable.type = joined
             self.changed = True
 
-    def _is_truth(self, type_: Type) -> bool:
+    def _is_condition(self, type_: Type) -> bool:
         """A name is a truth value or a number, not both; where all elements are bool, T is both."""
         return type_ == ir.BOOL and self.typing.at(ir.Var()) != self.typing.at(ir.BOOL)
 
-    def fit(self, value: Expr, target: Type, name: str, stmt: ast.stmt) -> Expr:
+    def convert_annotated(self, value: Expr, target: Type, name: str, stmt: ast.stmt) -> Expr:
         """`value` as the type that a variable was annotated with."""
-        if not self.fits(value, target):
+        if not self.is_assignable(value, target):
             raise self._refuse(name, target, value, stmt)
-        return self.expressions.arithmetic.convert(value, target)
+        return self.convert(value, target)
 
-    def _refuse(self, name: str, wanted: Type, value: Expr, stmt: ast.stmt) -> Exception:
-        describe = self.expressions.describe
-        return refusal(
-            "assign-type", self.expressions.source.span(stmt), name=name, wanted=describe(wanted),
-            found=describe(value.type), at="",
-        )  # fmt: skip
+    def _refuse(self, name: str, wanted: Type, value: Expr, stmt: ast.stmt) -> PyMetalError:
+        describe = self.typing.describe
+        return self.source.refusal("assign-type", stmt, name=name, wanted=describe(wanted), found=describe(value.type))
 
-    def fits(self, value: Expr, target: Type) -> bool:
+    def is_assignable(self, value: Expr, target: Type) -> bool:
         """True if `value` becomes `target` without losing more than float precision."""
-        if isinstance(value, Const) and isinstance(value.type, Weak):
-            joined = self.typing.join(value.type, target)
-            return joined is not None and self.typing.same(joined, target)
         joined = self.typing.join(value.type, target)
         if joined is not None and self.typing.same(joined, target):
             return True
+        if isinstance(value, Const) and isinstance(value.type, Weak):
+            return False
         kinds = self.typing.kinds(value.type)
         # A float result is rounded to half or bfloat where it is stored or returned, as upstream's functors do.
         return kinds == self.typing.kinds(target) and kinds in ({Kind.FLOATING}, {Kind.COMPLEX})

@@ -17,10 +17,8 @@ from pymetal.codegen.metal_file import Entry, metal_file
 from pymetal.codegen.names import functor_name, helper_name
 from pymetal.dtypes import DType
 from pymetal.errors import CallError
-from pymetal.frontend.defaults import check_scalars
-from pymetal.frontend.definition import Definition
-from pymetal.frontend.refusals import refusal
-from pymetal.frontend.verify import Body, check_functor, too_deep
+from pymetal.frontend.annotations import Definition
+from pymetal.frontend.overloads import Body, check_functor
 from pymetal.promotion import Promotion
 from pymetal.runtime import plan
 from pymetal.runtime.device import device_of
@@ -66,12 +64,7 @@ class Operation:
         """
         signature = bodies[0].signature
         widens = self.opmath and self.arity.widens(bool(signature.scalars))
-        try:
-            checked = check_functor(bodies, self.promotion, self._wanted, self.opmath and not widens)
-        except RecursionError:
-            raise too_deep(bodies[-1]) from None
-        for body in bodies:
-            check_scalars(body, body.domain(self._wanted))
+        checked = check_functor(bodies, self.promotion, self._wanted, self.opmath and not widens)
         named = ir.CheckedFunction(functor_name(checked.name), checked.doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
         self.ir = ir.distinct(named, helper_name)
@@ -96,10 +89,8 @@ class Operation:
         """
         if missing := [d for d in self._wanted or () if not any(b.admits(d) for b in self.bodies)]:
             source = self.bodies[0].source
-            raise refusal(
-                "missing-overload", source.span(source.node), dtypes=", ".join(map(str, missing)),
-                functor=source.node.name,
-            )  # fmt: skip
+            names = ", ".join(map(str, missing))
+            raise source.refusal("missing-overload", source.node, dtypes=names, functor=source.node.name)
         return functor_text(self.ir)
 
     @property
@@ -157,7 +148,7 @@ class Operation:
     def caller(self) -> Caller:
         """What runs the functor's text."""
         tensors = tuple(name for name, _ in self.signature.tensors)
-        scalars = {name: default for name, _, default, _ in self.signature.scalars}
+        scalars = {s.name: s.default for s in self.signature.scalars}
         return Caller(self.name, tensors, scalars, self.ir, self.text, self._widens, bool(self.promotion.floats))
 
     def __call__(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> torch.Tensor:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import mpmath  # type: ignore[import-untyped]
+import mpmath
 import torch
 from torch import Tensor
 from typing_extensions import assert_never

@@ -17,7 +17,7 @@ import torch
 from pymetal import PyMetalError
 from pymetal.frontend import refusals
 from pymetal.frontend.lower import lower
-from pymetal.frontend.verify import Body
+from pymetal.frontend.overloads import Body
 
 PRELUDE = (
     "from __future__ import annotations; import math, torch, pymetal; from pymetal import T, metal; TABLE = (2, 4)\n"

@@ -1,8 +1,7 @@
 # ruff: noqa: E501 - messages are as long as they are
-"""Every message that a functor's text can earn, in full: place, source line, caret, what came, and the way out.
+"""Messages in full that docs/refusals.md does not show: other suggestions and hints, decorators, sources, missing tools.
 
-`EXPECTTEST_ACCEPT=1 pytest tests/test_errors.py` rewrites the messages; read the difference before you keep it. A test
-names one mistake; constructs that are refused only until they are supported are not pinned down here.
+`EXPECTTEST_ACCEPT=1 pytest tests/frontend/test_errors.py` rewrites the messages; read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -43,40 +42,6 @@ def refused(tmp_path: Path) -> Refused:
 
 
 class TestSignatures:
-    def test_missing_annotation(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.binary
-def f(a: T, b) -> T:
-    return a + b
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:13: PM001: parameter 'b' of f has no annotation
-    def f(a: T, b) -> T:
-                ^
-    Write `b: T`.""",
-        )
-
-    def test_missing_result(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.binary
-def f(a: T, b: T):
-    return a + b
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:1: PM002: f has no result annotation
-    def f(a: T, b: T):
-    ^^^^^^^^^^^^^^^^^^
-    Write `-> T`, or `-> bool` for a test.""",
-        )
-
     def test_too_few_parameters(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -89,63 +54,10 @@ def f(a: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:1: PM003: @pymetal.binary takes a function of 2 tensor parameter(s), and f has 1
+functor.py:3:1: PM003: @pymetal.binary takes a function with 2 tensor parameters but f has 1
     def f(a: T) -> T:
     ^^^^^^^^^^^^^^^^^
     Tensors are the parameters before `*`; scalars come after it. For another number of tensors use @pymetal.unary or @pymetal.ternary.""",
-        )
-
-    def test_too_many_parameters(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(a: T, b: T) -> T:
-    return a
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:13: PM003: @pymetal.unary takes a function of 1 tensor parameter(s), and f has 2
-    def f(a: T, b: T) -> T:
-                ^^^^
-    Tensors are the parameters before `*`; scalars come after it. For another number of tensors use @pymetal.binary or @pymetal.ternary.""",
-        )
-
-    def test_positional_scalar(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.binary
-def f(a: T, b: T, alpha: float) -> T:
-    return a * b
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:19: PM003: @pymetal.binary takes a function of 2 tensor parameter(s), and f has 3
-    def f(a: T, b: T, alpha: float) -> T:
-                      ^^^^^^^^^^^^
-    Tensors are the parameters before `*`; scalars come after it. For another number of tensors use @pymetal.unary or @pymetal.ternary.""",
-        )
-
-    def test_star_args(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(a: T, *rest: T) -> T:
-    return a
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:14: PM004: f takes `*args`: a kernel has a fixed number of arguments
-    def f(a: T, *rest: T) -> T:
-                 ^^^^^^^
-    Name each parameter.""",
         )
 
     def test_star_star_kwargs(self, refused: Refused) -> None:
@@ -163,58 +75,6 @@ functor.py:3:15: PM004: f takes `**kwargs`: a kernel has a fixed number of argum
     def f(a: T, **rest: T) -> T:
                   ^^^^^^^
     Name each parameter.""",
-        )
-
-    def test_tensor_default(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.binary
-def f(a: T, b: T = 1) -> T:
-    return a + b
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:20: PM005: tensor parameter 'b' has a default
-    def f(a: T, b: T = 1) -> T:
-                       ^
-    Only scalar parameters have defaults. Put it after `*`: `*, b: T = ...`.""",
-        )
-
-    def test_mixed_annotations(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.binary
-def f(a: T, b: pymetal.int32) -> T:
-    return a
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:13: PM007: 'b' is pymetal.int32 where 'a' is T: a functor has one element type
-    def f(a: T, b: pymetal.int32) -> T:
-                ^^^^^^^^^^^^^^^^
-    Give them the same annotation.""",
-        )
-
-    def test_unknown_annotation(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(a: Floatng) -> T:
-    return a
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:10: PM011: 'Floatng' is not defined; did you mean 'Floating'?
-    def f(a: Floatng) -> T:
-             ^^^^^^^
-    Names are found in the function, around it and in its module, when it is decorated.""",
         )
 
     def test_misspelled_annotation(self, refused: Refused) -> None:
@@ -252,23 +112,6 @@ functor.py:3:10: PM020: int has no size in Metal
     Write pymetal.int32 or pymetal.int64, or T for the element type.""",
         )
 
-    def test_tensor_annotation(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(a: torch.Tensor) -> torch.Tensor:
-    return a
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:10: PM006: torch.Tensor is not a type that pymetal knows
-    def f(a: torch.Tensor) -> torch.Tensor:
-             ^^^^^^^^^^^^
-    Allowed: T, Real, Floating, Integral, Signed, Unsigned, Complex, bool, float, pymetal dtypes, ComplexOf[T], RealOf[T], OpMath[T].""",
-        )
-
     def test_quoted_nonsense(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -286,42 +129,6 @@ functor.py:3:10: PM006: 'T T' is not a type that pymetal knows
     Allowed: T, Real, Floating, Integral, Signed, Unsigned, Complex, bool, float, pymetal dtypes, ComplexOf[T], RealOf[T], OpMath[T].""",
         )
 
-    def test_scalar_default(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(a: T, *, n: T = 'one') -> T:
-    return a
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:16: PM009: default 'one' of 'n' is not a number
-    def f(a: T, *, n: T = 'one') -> T:
-                   ^^^^
-    Scalar parameters are numbers.""",
-        )
-
-    def test_result_is_bool(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(x: T) -> bool:
-    return x > 0
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:16: PM010: promotion='default' gives a result of type float32, float16, bfloat16 for float32, float16, bfloat16, and the annotation says bool (bool_)
-    def f(x: T) -> bool:
-                   ^^^^
-    Make them agree: promotion="always_bool".""",
-        )
-
     def test_result_is_not_bool(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -334,50 +141,14 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:16: PM010: promotion='always_bool' gives a result of type bool_ for float32, float16, bfloat16, and the annotation says T (float32, float16, bfloat16)
+functor.py:3:16: PM010: promotion='always_bool' gives a result of type bool_ for float32, float16, bfloat16 but the annotation is T (float32, float16, bfloat16)
     def f(x: T) -> T:
                    ^
     Make them agree: `-> bool`.""",
         )
 
-    def test_no_dtype_left(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='integral')
-def f(x: Floating) -> Floating:
-    return x
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:1: PM008: Floating admits none of the dtypes of dtypes=(int64, int32, int16, uint8, int8)
-    def f(x: Floating) -> Floating:
-    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    Change the annotation or dtypes=.""",
-        )
-
 
 class TestNames:
-    def test_unknown_name(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    scale = x * 2
-    return scael + x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:5:12: PM011: 'scael' is not defined; did you mean 'scale'?
-        return scael + x
-               ^^^^^
-    Names are found in the function, around it and in its module, when it is decorated.""",
-        )
-
     def test_unknown_name_without_suggestion(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -463,43 +234,6 @@ functor.py:4:12: PM012: math has no 'erfc_not_there'
     dir(math) lists what it has.""",
         )
 
-    def test_a_module_is_no_value(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return x * math
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:16: PM013: 'math' is the module math, which has no value in a functor
-        return x * math
-                   ^^^^
-    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
-        )
-
-    def test_a_tensor_is_no_value(self, refused: Refused) -> None:
-        message = refused(
-            """\
-WEIGHT = torch.ones(3)
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return x * WEIGHT
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:5:16: PM013: 'WEIGHT' is a Tensor, which has no value in a functor
-        return x * WEIGHT
-                   ^^^^^^
-    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
-        )
-
     def test_a_string_is_no_value(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -513,10 +247,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:5:16: PM013: 'NAME' is a str, which has no value in a functor
+functor.py:5:16: PM013: 'NAME' is a str and has no value in a functor
         return x * NAME
                    ^^^^
-    A body reaches numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
+    A body can use numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
         )
 
     def test_attribute_of_a_value(self, refused: Refused) -> None:
@@ -536,43 +270,6 @@ functor.py:4:12: PM032: `.size` of a value cannot become Metal
     Values have `.real` and `.imag` only.""",
         )
 
-    def test_method_of_a_value(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return x.abs()
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM015: 'x.abs' is a value, which cannot be called in a functor
-        return x.abs()
-               ^^^^^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
-        )
-
-    def test_undecorated_function(self, refused: Refused) -> None:
-        message = refused(
-            """\
-def helper(x):
-    return x
-
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return helper(x)
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:7:12: PM016: 'helper' is a plain Python function, which has no Metal text
-        return helper(x)
-               ^^^^^^
-    Decorate it with @pymetal.func.""",
-        )
-
     def test_a_class_is_not_callable(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -586,84 +283,14 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:6:12: PM015: 'Helper' is the class Helper, which cannot be called in a functor
+functor.py:6:12: PM015: 'Helper' is the class Helper and cannot be called in a functor
         return Helper(x)
                ^^^^^^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
-        )
-
-    def test_torch_function(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return torch.exp(x)
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM015: 'torch.exp' is a builtin_function_or_method, which cannot be called in a functor
-        return torch.exp(x)
-               ^^^^^^^^^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
-        )
-
-    def test_builtin(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return print(x)
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM015: 'print' is a builtin_function_or_method, which cannot be called in a functor
-        return print(x)
-               ^^^^^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
-        )
-
-    def test_call_of_a_variable(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = x
-    return y(x)
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:5:12: PM015: 'y' is a value, which cannot be called in a functor
-        return y(x)
-               ^
-    Callable are metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
+    A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
         )
 
 
 class TestCalls:
-    def test_too_few_arguments(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return metal.atan2(x)
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM017: metal.atan2 takes 2 argument(s), and 1 came
-        return metal.atan2(x)
-               ^^^^^^^^^^^^^^
-    Call it as metal.atan2(x, y).""",
-        )
-
     def test_too_many_arguments(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -676,7 +303,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM017: metal.exp takes 1 argument(s), and 2 came
+functor.py:4:12: PM017: metal.exp takes 1 argument but 2 were given
         return metal.exp(x, x)
                ^^^^^^^^^^^^^^^
     Call it as metal.exp(x).""",
@@ -716,23 +343,6 @@ functor.py:4:22: PM019: arguments cannot be unpacked with `*` in a functor
     Write them one by one.""",
         )
 
-    def test_starred(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return metal.atan2(*x)
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:24: PM019: arguments cannot be unpacked with `*` in a functor
-        return metal.atan2(*x)
-                           ^^
-    Write them one by one.""",
-        )
-
     def test_cast_without_argument(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -745,308 +355,14 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM017: T takes 1 argument(s), and 0 came
+functor.py:4:12: PM017: T takes 1 argument but 0 were given
         return T()
                ^^^
     Call it as T(x).""",
         )
 
-    def test_int_cast(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return T(int(x))
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:14: PM020: int has no size in Metal
-        return T(int(x))
-                 ^^^^^^
-    Write pymetal.int32 or pymetal.int64, or T for the element type.""",
-        )
-
 
 class TestStatements:
-    def test_with_block(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    with x:
-        return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: a `with` block cannot become Metal
-        with x:
-        ^^^^^^^
-    A functor computes one value from its arguments and has no other effect.""",
-        )
-
-    def test_try_block(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    try:
-        return x
-    finally:
-        pass
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: `try` cannot become Metal
-        try:
-        ^^^^
-    Nothing can be raised in a functor. Test the values instead.""",
-        )
-
-    def test_nested_def(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    def g(y):
-        return y
-    return g(x)
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: a nested function cannot become Metal
-        def g(y):
-        ^^^^^^^^^
-    Define it outside.""",
-        )
-
-    def test_nested_class(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    class C:
-        pass
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: a class definition cannot become Metal
-        class C:
-        ^^^^^^^^
-    A functor computes one value from its arguments and has no other effect.""",
-        )
-
-    def test_import_statement(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    import math
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: `import` cannot become Metal
-        import math
-        ^^^^^^^^^^^
-    Import at the top of the module.""",
-        )
-
-    def test_from_import(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    from math import exp
-    return exp(x)
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: `import` cannot become Metal
-        from math import exp
-        ^^^^^^^^^^^^^^^^^^^^
-    Import at the top of the module.""",
-        )
-
-    def test_global_statement(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    global Y
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: `global` cannot become Metal
-        global Y
-        ^^^^^^^^
-    A functor computes one value from its arguments and has no other effect.""",
-        )
-
-    def test_match_statement(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    match x:
-        case _:
-            return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: `match` cannot become Metal
-        match x:
-        ^^^^^^^^
-    Write `if` / `elif` / `else`.""",
-        )
-
-    def test_delete(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = x
-    del y
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:5:5: PM031: `del` cannot become Metal
-        del y
-        ^^^^^
-    Leave the name alone; it ends with the functor.""",
-        )
-
-    def test_raise_statement(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    raise ValueError
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: `raise` cannot become Metal
-        raise ValueError
-        ^^^^^^^^^^^^^^^^
-    Return NaN, or check arguments where the functor is called.""",
-        )
-
-    def test_expression_statement(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    metal.exp(x)
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM031: an expression without effect cannot become Metal
-        metal.exp(x)
-        ^^^^^^^^^^^^
-    Assign its value, or remove it.""",
-        )
-
-    def test_bare_return(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    if x > 0:
-        return
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:5:9: PM028: `return` without a value
-            return
-            ^^^^^^
-    Return the result of the functor.""",
-        )
-
-    def test_missing_return(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    if x > 0:
-        return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:1: PM027: f can end without a `return`
-    def f(x: T) -> T:
-    ^^^^^^^^^^^^^^^^^
-    Return a value on every path.""",
-        )
-
-    def test_only_a_docstring(self, refused: Refused) -> None:
-        message = refused(
-            '''\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    """Nothing."""
-'''
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:3:1: PM036: f has no body
-    def f(x: T) -> T:
-    ^^^^^^^^^^^^^^^^^
-    Return a value.""",
-        )
-
-    def test_unreachable(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return x
-    y = x
-    return y
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:5:5: PM029: this statement is never reached
-        y = x
-        ^^^^^
-    Remove it.""",
-        )
-
     def test_unreachable_after_branches(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -1068,25 +384,6 @@ functor.py:8:5: PM029: this statement is never reached
     Remove it.""",
         )
 
-    def test_unset_variable(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    if x > 0:
-        y = x
-    return y
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:6:12: PM014: 'y' may not be set here: it is assigned on some paths only
-        return y
-               ^
-    Assign it before the branch, or on every path.""",
-        )
-
     def test_unset_in_an_elif(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -1104,29 +401,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:10:16: PM014: 'y' may not be set here: it is assigned on some paths only
+functor.py:10:16: PM014: 'y' may have no value here: it is assigned on some paths only
         return x + y
                    ^
     Assign it before the branch, or on every path.""",
-        )
-
-    def test_read_before_assignment(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = z + x
-    z = y
-    return z
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:9: PM014: 'z' may not be set here: it is used before it is assigned
-        y = z + x
-            ^
-    Assign it above.""",
         )
 
     def test_declared_without_value(self, refused: Refused) -> None:
@@ -1147,240 +425,8 @@ functor.py:4:5: PM030: cannot assign to a name without a value in a functor
     Assign to plain names, one at a time.""",
         )
 
-    def test_attribute_target(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    x.y = 1
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM030: cannot assign to an attribute in a functor
-        x.y = 1
-        ^^^
-    Assign to plain names, one at a time.""",
-        )
-
-    def test_subscript_target(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    x[0] = 1
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:5: PM030: cannot assign to subscription in a functor
-        x[0] = 1
-        ^^^^
-    Assign to plain names, one at a time.""",
-        )
-
-    def test_if_on_a_number(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    if x:
-        return x
-    return -x
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:8: PM023: `if` takes bool operands, and this one is T (float32, float16, bfloat16)
-        if x:
-           ^
-    Write a comparison, such as `x != 0`.""",
-        )
-
 
 class TestExpressions:
-    def test_lambda_expression(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return (lambda y: y)(x)
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:13: PM032: a lambda cannot become Metal
-        return (lambda y: y)(x)
-                ^^^^^^^^^^^
-    Write the expression itself.""",
-        )
-
-    def test_lambda_value(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    f = lambda y: y
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:9: PM032: a lambda cannot become Metal
-        f = lambda y: y
-            ^^^^^^^^^^^
-    Write the expression itself.""",
-        )
-
-    def test_list_display(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = [x, x]
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:9: PM032: a list cannot become Metal
-        y = [x, x]
-            ^^^^^^
-    A functor computes with numbers. Name each of them.""",
-        )
-
-    def test_dict_display(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = {1: x}
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:9: PM032: a dict cannot become Metal
-        y = {1: x}
-            ^^^^^^
-    A functor computes with numbers. Name each of them.""",
-        )
-
-    def test_set_display(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = {x}
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:9: PM032: a set cannot become Metal
-        y = {x}
-            ^^^
-    A functor computes with numbers. Name each of them.""",
-        )
-
-    def test_list_comprehension(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = [x for _ in x]
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:9: PM032: a list comprehension cannot become Metal
-        y = [x for _ in x]
-            ^^^^^^^^^^^^^^
-    A functor computes with numbers. Name each of them.""",
-        )
-
-    def test_f_string(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = f'{x}'
-    return x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:9: PM032: an f-string cannot become Metal
-        y = f'{x}'
-            ^^^^^^
-    A functor computes with numbers. Name each of them.""",
-        )
-
-    def test_string(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return 'x'
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM033: 'x' is not a value that Metal computes with
-        return 'x'
-               ^^^
-    Use numbers, True or False.""",
-        )
-
-    def test_none(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return None
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM033: None is not a value that Metal computes with
-        return None
-               ^^^^
-    Use numbers, True or False.""",
-        )
-
-    def test_ellipsis(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return ...
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM033: `...` is not a value that Metal computes with
-        return ...
-               ^^^
-    Use numbers, True or False.""",
-        )
-
     def test_bytes_value(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -1392,114 +438,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:12: PM033: b'x' is not a value that Metal computes with
+functor.py:4:12: PM033: b'x' is not a value that Metal can compute with
         return b'x'
                ^^^^
     Use numbers, True or False.""",
-        )
-
-    def test_walrus(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return (y := x) + y
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:13: PM032: `:=` cannot become Metal
-        return (y := x) + y
-                ^^^^^^
-    Assign on a line of its own.""",
-        )
-
-    def test_subscription(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return x[0]
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM032: subscription cannot become Metal
-        return x[0]
-               ^^^^
-    A functor sees one element of each tensor, as a number.""",
-        )
-
-    def test_is_operator(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return 1 if x is None else 0
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:22: PM033: None is not a value that Metal computes with
-        return 1 if x is None else 0
-                         ^^^^
-    Use numbers, True or False.""",
-        )
-
-    def test_matrix_product(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return x @ x
-"""
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM034: operator `@` cannot become Metal
-        return x @ x
-               ^^^^^
-    Elements are numbers: multiply with `*`.""",
-        )
-
-    def test_and_of_numbers(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return x and 1
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM023: `and` takes bool operands, and this one is T (float32, float16, bfloat16)
-        return x and 1
-               ^
-    Write a comparison, such as `x != 0`.""",
-        )
-
-    def test_not_of_a_number(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    return 1 if not x else 0
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:21: PM023: `not` takes bool operands, and this one is T (float32, float16, bfloat16)
-        return 1 if not x else 0
-                        ^
-    Write a comparison, such as `x != 0`.""",
         )
 
     def test_condition_is_a_number(self, refused: Refused) -> None:
@@ -1514,7 +456,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:17: PM023: a condition takes bool operands, and this one is T (float32, float16, bfloat16)
+functor.py:4:17: PM023: a condition takes bool operands but this one is T (float32, float16, bfloat16)
         return 1 if x else 0
                     ^
     Write a comparison, such as `x != 0`.""",
@@ -1522,96 +464,6 @@ functor.py:4:17: PM023: a condition takes bool operands, and this one is T (floa
 
 
 class TestTypes:
-    def test_bool_subtraction(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.binary
-def f(a: T, b: T) -> T:
-    return a - b
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM021: `-` is not defined for bool_ operands
-        return a - b
-               ^^^^^
-    It takes complex, floating and integer operands. Narrow dtypes=, or convert the operand.""",
-        )
-
-    def test_bool_negation(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(x: T) -> T:
-    return -x
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM021: `-` is not defined for bool_ operands
-        return -x
-               ^^
-    It takes complex, floating and integer operands. Narrow dtypes=, or convert the operand.""",
-        )
-
-    def test_float_result_of_integers(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(x: T) -> T:
-    return metal.exp(x)
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM024: this returns float32 where the result is T (int64, int32, int16, int8)
-        return metal.exp(x)
-               ^^^^^^^^^^^^
-    Convert it with T(...), or use promotion="int_to_float" or dtypes="floating".""",
-        )
-
-    def test_integer_division(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes=('floating', 'integral'))
-def f(x: T) -> T:
-    return x / 2
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM024: this returns float32 where the result is T (int64, int32, int16, int8)
-        return x / 2
-               ^^^^^
-    Convert it with T(...), or use promotion="int_to_float" or dtypes="floating".""",
-        )
-
-    def test_bool_plus_one(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary
-def f(x: T) -> T:
-    return x + 1
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:12: PM024: this returns int64 where the result is T (bool_)
-        return x + 1
-               ^^^^^
-    Convert it with T(...), or leave bool out, as dtypes="integral" does, and give it an overload of its own.""",
-        )
-
     def test_no_common_type(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -1628,24 +480,6 @@ functor.py:4:14: PM022: float16 and T (float32, float16, bfloat16) have no commo
         return T(pymetal.float16(x) + x)
                  ^^^^^^^^^^^^^^^^^^^^^^
     Convert one of them: float(x), T(x), pymetal.int64(x).""",
-        )
-
-    def test_constant_too_large(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='integral')
-def f(x: T) -> T:
-    return x + 300
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:4:16: PM026: 300 does not fit int8
-        return x + 300
-                   ^^^
-    Narrow dtypes=, or convert the other operand first.""",
         )
 
     def test_constant_negative(self, refused: Refused) -> None:
@@ -1666,27 +500,6 @@ functor.py:4:16: PM026: -1 does not fit uint8
     Narrow dtypes=, or convert the other operand first.""",
         )
 
-    def test_assignment_changes_kind(self, refused: Refused) -> None:
-        message = refused(
-            """\
-@pymetal.unary(dtypes='floating')
-def f(x: T) -> T:
-    y = x > 0
-    if x > 1:
-        y = x
-    return T(y)
-""",
-            TypeError,
-        )
-        assert_expected_inline(
-            message,
-            """\
-functor.py:6:9: PM025: 'y' is bool and cannot take a value of type T (float32, float16, bfloat16)
-            y = x
-            ^^^^^
-    Convert the value, or use another name for it.""",
-        )
-
     def test_annotated_variable_too_narrow(self, refused: Refused) -> None:
         message = refused(
             """\
@@ -1700,7 +513,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:5: PM025: 'y' is int32 and cannot take a value of type T (float32, float16, bfloat16)
+functor.py:4:5: PM025: 'y' is int32 and cannot be assigned a value of type T (float32, float16, bfloat16)
         y: pymetal.int32 = x
         ^^^^^^^^^^^^^^^^^^^^
     Convert the value, or use another name for it.""",
@@ -1788,7 +601,7 @@ Write a `def` with one annotated parameter for each tensor and decorate that."""
             message,
             """\
 the source of f cannot be found (could not get source code)
-pymetal reads the text of a function. Put it in a .py file or a notebook cell: functions made by exec(), typed at a bare prompt or shipped as .pyc only have none.""",
+pymetal reads the text of a function. Put it in a .py file or a notebook cell: functions made by exec(), typed at the Python prompt or shipped as .pyc only have none.""",
         )
 
     def test_coroutine(self, refused: Refused) -> None:
@@ -1799,7 +612,7 @@ pymetal reads the text of a function. Put it in a .py file or a notebook cell: f
 functor.py:3:1: PM031: an `async def` cannot become Metal
     async def f(x: T) -> T:
     ^^^^^^^^^^^^^^^^^^^^^^^
-    A functor computes one value from its arguments and has no other effect.""",
+    A functor computes one value from its arguments and has no side effects.""",
         )
 
     def test_generator(self, refused: Refused) -> None:

@@ -17,7 +17,7 @@ REFUSED = [
     ("integral", "s: T = 0.5", "x + s", "PM026: 0.5 does not fit int64"),
     ("floating", "s: T = 1j", "x + s", "PM026: 1j does not fit float32"),
     ("floating", "s: pymetal.int8 = 200", "x + s", "PM026: 200 does not fit int8"),
-    ("floating", "n: Integral = 1", "x + n", "PM007: 'n' is Integral where 'x' is T"),
+    ("floating", "n: Integral = 1", "x + n", "PM007: 'n' is Integral but 'x' is T"),
     ("integral", "", "T(math.nan)", "PM026: nan does not fit int64"),
     ("integral", "", "x + T(-math.inf)", "PM026: -inf does not fit int64"),
     ("integral", "", "T(pymetal.int32(3000000000) + x)", "PM026: 3000000000 does not fit int32"),
@@ -52,7 +52,7 @@ def test_a_default_that_some_dtype_holds(tmp_path: Path) -> None:
 def test_dtypes_without_a_body(tmp_path: Path) -> None:
     text = "@pymetal.unary(dtypes=('floating', 'integral'))\ndef f(x: Floating) -> Floating:\n    return x / 2\n"
     functor = toolbox.load(tmp_path, text).f
-    message = "PM058: dtypes= names int64, int32, int16, uint8, int8, and no body of f serves that"
+    message = "PM058: dtypes= contains int64, int32, int16, uint8, int8 but no body of f serves it"
     for use in (lambda: functor(torch.ones(1)), lambda: functor.metal_source, lambda: functor(torch.ones(1).int())):
         with pytest.raises(PyMetalError, match=message):
             use()

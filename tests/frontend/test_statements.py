@@ -172,7 +172,7 @@ UNSET = {
 
 @pytest.mark.parametrize("title", UNSET)
 def test_a_variable_that_may_be_unset_is_refused_where_it_is_read(title: str, tmp_path: Path) -> None:
-    with pytest.raises(PyMetalError, match=r"PM014: '[iy]' may not be set here") as caught:
+    with pytest.raises(PyMetalError, match=r"PM014: '[iy]' may have no value here") as caught:
         toolbox.load(tmp_path, bodies.text(0, UNSET[title]))
     assert caught.value.span is not None
     assert re.search(r"\b[iy]\b", caught.value.span.text)

@@ -151,16 +151,16 @@ def test_what_nothing_reads_leaves_no_text(tmp_path: Path) -> None:
 
 NESTED = "for i in pymetal.static_range(1024):\n    for j in {}:\n        a = a + j\nreturn a"
 LARGE = {
-    "nested": (NESTED.format("pymetal.static_range(1024)"), "PM045: unrolling 1024 rounds 1024 times"),
+    "nested": (NESTED.format("pymetal.static_range(1024)"), "PM045: unrolling 1024 iterations 1024 times"),
     "nested, in a loop": (
         "for i in pymetal.static_range(40):\n    for k in range(3):\n        for j in pymetal.static_range(40):\n            a = a + j\nreturn a",
-        "PM045: unrolling 40 rounds 40 times",
+        "PM045: unrolling 40 iterations 40 times",
     ),
-    "a tuple, nested": (NESTED.format("WEIGHTS"), "PM045: unrolling 3 rounds 1024 times"),
-    "a large tuple": ("for c in LARGE:\n    a = a + c\nreturn a", "PM045: unrolling 100000 rounds"),
+    "a tuple, nested": (NESTED.format("WEIGHTS"), "PM045: unrolling 3 iterations 1024 times"),
+    "a large tuple": ("for c in LARGE:\n    a = a + c\nreturn a", "PM045: unrolling 100000 iterations"),
     "a huge range": (
         "for i in pymetal.static_range(10**30):\n    a = a + i\nreturn a",
-        f"PM045: unrolling {10**30} rounds",
+        f"PM045: unrolling {10**30} iterations",
     ),
     "an array": ("for i in range(100000):\n    a = a + LARGE[i]\nreturn a", "PM057: LARGE has 100000 numbers"),
 }

@@ -1,0 +1,140 @@
+"""Lowering of calls of Python's builtins and of pymetal's own functions: `max`, `complex`, `metal.as_type`, ..."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+
+from pymetal import dtypes, ir
+from pymetal.dtypes import Kind
+from pymetal.errors import plural, were_given
+from pymetal.frontend.annotations import type_of_object
+from pymetal.frontend.arithmetic import number, weak
+from pymetal.frontend.context import Env, ExpressionContext
+from pymetal.frontend.names import builtin_name, is_dotted, static_value
+from pymetal.ir import Bits, Expr, Table, Weak
+from pymetal.ops import python as rows
+
+Handler = Callable[[ExpressionContext, ast.Call, Env], Expr]
+
+
+def check_count(ctx: ExpressionContext, node: ast.Call, wanted: int, form: str = "") -> None:
+    """Checks the number of arguments; `form` is how they are written."""
+    name, found = ast.unparse(node.func), len(node.args)
+    if found != wanted:
+        raise ctx.source.refusal(
+            "argument-count", node, name=name, wanted=plural(wanted, "argument"), found=were_given(found),
+            hint=f"Call it as {name}({form or ', '.join('xyzw'[:wanted])}).",
+        )  # fmt: skip
+
+
+def lower_arguments(ctx: ExpressionContext, node: ast.Call, env: Env, wanted: int) -> list[Expr]:
+    """The positional arguments, of which there must be `wanted`."""
+    check_count(ctx, node, wanted)
+    return [ctx.lower(a, env) for a in node.args]
+
+
+def _pow(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    base, exponent = lower_arguments(ctx, node, env, 2)
+    return ctx.arithmetic.power(base, exponent, ctx.source.span(node))
+
+
+def _round(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    (value,) = lower_arguments(ctx, node, env, 1)
+    if number(value) is None and ctx.typing.kinds(value.type) <= {Kind.SIGNED, Kind.UNSIGNED}:
+        return value
+    return ctx.arithmetic.apply(rows.ROUND, [value], ctx.source.span(node))
+
+
+def _min_or_max(op: ir.Op) -> Handler:
+    def lower(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+        if len(node.args) < 2:
+            check_count(ctx, node, 2)
+        result = ctx.lower(node.args[0], env)
+        for argument in node.args[1:]:
+            result = ctx.arithmetic.apply(op, [result, ctx.lower(argument, env)], ctx.source.span(node))
+        return result
+
+    return lower
+
+
+def _int(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    if len(node.args) == 1:
+        constant = number(ctx.lower(node.args[0], env))
+        if constant is not None and not isinstance(constant, complex) and math.isfinite(constant):
+            return weak(int(constant), ctx.source.span(node))
+    raise ctx.source.refusal("int-cast", node)
+
+
+def _complex(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    """`complex(re, im)`: the complex type of the parts' common type."""
+    real, imag = lower_arguments(ctx, node, env, 2)
+    span = ctx.source.span(node)
+    a, b = number(real), number(imag)
+    if a is not None and b is not None and not isinstance(a, complex) and not isinstance(b, complex):
+        return weak(complex(a, b), span)
+    joined = ctx.typing.floating(ctx.arithmetic.join(real.type, imag.type, span))
+    if joined is None or not ctx.typing.kinds(joined) <= {Kind.FLOATING}:
+        type_, hint = ctx.typing.describe(real.type), "Its parts are real numbers."
+        raise ctx.source.refusal("operand-kind", node, op="complex", type=type_, hint=hint)
+    target = ctx.typing.map(joined, dtypes.complex_of)
+    if dtypes.bfloat16 in ctx.typing.at(joined) or target is None:
+        hint = "Metal has no complex of bfloat: write complex(float(re), float(im)), or narrow dtypes=."
+        raise ctx.source.refusal("operand-kind", node, op="complex", type="bfloat16", hint=hint)
+    args = (ctx.arithmetic.convert(real, joined), ctx.arithmetic.convert(imag, joined))
+    return ir.Call(rows.MAKE_COMPLEX, args, target, span)
+
+
+def _as_type(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    check_count(ctx, node, 2, "x, pymetal.int32")
+    argument = node.args[1]
+    named = type_of_object(static_value(ctx.source, argument)) if is_dotted(argument) else None
+    if named is None:
+        raise ctx.source.refusal("annotation", argument, found=ast.unparse(argument))
+    value, target = ctx.lower(node.args[0], env), ctx.element_type(named)
+    if isinstance(value.type, Weak):
+        value = ctx.arithmetic.convert(value, ir.FLOAT if value.type == ir.WEAK_FLOAT else ir.Concrete(dtypes.int32))
+    for source, wanted in zip(ctx.typing.at(value.type), ctx.typing.at(target), strict=True):
+        if source is None or wanted is None or source.bits != wanted.bits or Kind.BOOL in (source.kind, wanted.kind):
+            raise ctx.source.refusal("as-type", node, source=source, target=wanted)
+    return value if ctx.typing.same(value.type, target) else Bits(target, value, ctx.source.span(node))
+
+
+def _table(ctx: ExpressionContext, node: ast.expr, env: Env) -> Table:
+    table = ctx.lower_table(node, env, inline=True)
+    if table is None:
+        raise ctx.source.refusal("table", node, name=ast.unparse(node), what="numbers")
+    return table
+
+
+def _polevl(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    check_count(ctx, node, 2, "x, COEFFICIENTS")
+    coefficients = _table(ctx, node.args[1], env).values
+    return ctx.arithmetic.horner(ctx.lower(node.args[0], env), coefficients, ctx.source.span(node))
+
+
+def _len(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    check_count(ctx, node, 1)
+    return weak(len(_table(ctx, node.args[0], env).values), ctx.source.span(node))
+
+
+def _misplaced(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    name = ast.unparse(node.func)
+    hint = "Write `q, r = divmod(a, b)`." if name == "divmod" else f"Write `for i in {name}(...)`."
+    raise ctx.source.refusal("expression", node, what=f"{name}() here", hint=hint)
+
+
+_HANDLERS: tuple[tuple[object, Handler], ...] = (
+    (pow, _pow), (round, _round), (max, _min_or_max(rows.MAX)), (min, _min_or_max(rows.MIN)), (int, _int),
+    (complex, _complex), (len, _len), (divmod, _misplaced), (range, _misplaced),
+)  # fmt: skip
+# Functions of pymetal whose arguments are read as they are written; see `pymetal.intrinsics`.
+_BUILTINS: dict[str, Handler] = {"as_type": _as_type, "polevl": _polevl, "static_range": _misplaced}
+
+
+def find_handler(callee: object) -> Handler | None:
+    """What lowers a call of `callee`, or None if it is not one of these functions."""
+    if (name := builtin_name(callee)) is not None:
+        return _BUILTINS[name]
+    return next((handler for known, handler in _HANDLERS if known is callee), None)

@@ -1,0 +1,208 @@
+"""Overloads: the bodies of a functor or helper, lowered for each group of dtypes, merged where the groups agree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pymetal import dtypes, ir
+from pymetal.dtypes import DType, Kind
+from pymetal.errors import PyMetalError
+from pymetal.frontend.annotations import Signature
+from pymetal.frontend.lower import lower
+from pymetal.frontend.source import Source
+from pymetal.frontend.typing import Typing, body_type, result_type
+from pymetal.frontend.verify import check_scalars, verify
+from pymetal.ir import CheckedFunction, Const, Function, Overload
+from pymetal.promotion import Promotion
+
+# What a type variable stands for when `dtypes=` is not given. Complex types are asked for by name: `Complex`, or
+# `dtypes="complex"`; the wide unsigned ones too.
+_DEFAULT = tuple(d for words in ("floating", "integral", "bool") for d in dtypes.WORDS[words])
+
+
+@dataclass(frozen=True)
+class Body:
+    """One definition of a functor or helper: the decorated function, or one of its overloads."""
+
+    source: Source
+    signature: Signature
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds that the annotation admits."""
+        element = self.signature.element
+        if element.variable is not None:
+            return element.variable.kinds
+        assert isinstance(element.type, ir.Concrete)
+        return frozenset({element.type.dtype.kind})
+
+    def admits(self, dtype: DType) -> bool:
+        """True if the annotation admits `dtype`."""
+        element = self.signature.element
+        return dtype.kind in self.kinds if element.variable is not None else element.type == ir.Concrete(dtype)
+
+    def domain(self, wanted: tuple[DType, ...] | None) -> tuple[DType, ...]:
+        """The dtypes that this body serves: those of `dtypes=` that it admits, or the default ones."""
+        if wanted is not None:
+            return tuple(d for d in wanted if self.admits(d))
+        element = self.signature.element
+        if element.variable is None:
+            return tuple(d for d in dtypes.ALL if self.admits(d))
+        default = (*_DEFAULT, *(dtypes.WORDS["complex"] if self.kinds == {Kind.COMPLEX} else ()))
+        return tuple(d for d in dtypes.ordered(default) if self.admits(d))
+
+
+def check_functor(
+    bodies: Sequence[Body], promotion: Promotion, wanted: tuple[DType, ...] | None, opmath: bool
+) -> CheckedFunction:
+    """A functor, typed and verified at every dtype.
+
+    Args:
+        bodies: the decorated function, then its overloads.
+        wanted: the dtypes of `dtypes=`; None for those that the annotations admit.
+        opmath: half and bfloat are computed in float inside the functor.
+
+    Raises:
+        PyMetalError: the text cannot become Metal, or does not type-check; the message has the place.
+    """
+    domain = dtypes.ordered(d for b in bodies for d in b.domain(wanted))
+    for body in bodies:
+        if not body.domain(wanted):
+            names, annotation = ", ".join(d.name for d in wanted or ()), body.signature.element.text
+            raise body.source.refusal("no-dtypes", body.source.node, annotation=annotation, dtypes=names)
+    overloads: list[Overload] = []
+    with _limited_depth(bodies):
+        for body, kind, group in _groups(bodies, domain):
+            # A dtype as annotation is meant as it is; a type variable is promoted by the promotion kind.
+            inside = body_type(promotion, kind) if body.signature.element.variable is not None else ir.Var()
+            result = _result_type(body, promotion, kind, group, inside)
+            if opmath and inside == ir.Var() and kind in (Kind.FLOATING, Kind.COMPLEX):
+                inside = ir.OpMath(ir.Var())
+            _merge(overloads, group, _lower_verified(body, group, inside, result))
+    for body in bodies:
+        check_scalars(body.source, body.signature, body.domain(wanted))
+    return _checked_function(bodies, overloads)
+
+
+def check_helper(bodies: Sequence[Body]) -> tuple[CheckedFunction, dict[DType, PyMetalError]]:
+    """A helper function, for all dtypes at which it type-checks, and why it does not at the others.
+
+    Raises:
+        PyMetalError: it type-checks nowhere.
+    """
+    overloads: list[Overload] = []
+    failures: dict[DType, PyMetalError] = {}
+    domain = dtypes.ordered(d for b in bodies for d in dtypes.ALL if b.admits(d))
+    with _limited_depth(bodies):
+        for body, _, group in _groups(bodies, domain):
+            function = _lower_helper(body, group, failures)
+            if function is None:  # it may type-check at some of them
+                group = tuple(d for d in group if _lower_helper(body, (d,), failures) is not None)
+                function = _lower_helper(body, group, failures) if group else None
+            if function is not None:
+                _merge(overloads, group, function)
+    if not overloads:
+        raise next(iter(failures.values()))
+    return _checked_function(bodies, overloads, helper=True), failures
+
+
+def _checked_function(bodies: Sequence[Body], overloads: list[Overload], helper: bool = False) -> CheckedFunction:
+    node = bodies[0].source.node
+    return CheckedFunction(node.name, ast.get_docstring(node) or "", tuple(overloads), helper)
+
+
+@contextmanager
+def _limited_depth(bodies: Sequence[Body]) -> Iterator[None]:
+    """Refuses a body whose expressions are nested deeper than Python's recursion limit allows."""
+    try:
+        yield
+    except RecursionError:
+        source = bodies[-1].source
+        what = "nested too deeply"
+        raise source.refusal("too-deep", source.node, functor=source.node.name, what=what) from None
+
+
+def _lower_verified(body: Body, group: tuple[DType, ...], inside: ir.Type, result: ir.Type) -> Function:
+    function = lower(body.source, body.signature, group, inside, result)
+    for dtype in group:
+        verify(body.source, function, dtype)
+    return function
+
+
+def _lower_helper(body: Body, group: tuple[DType, ...], failures: dict[DType, PyMetalError]) -> Function | None:
+    """A helper's body for `group`, or None, and in `failures` why it does not type-check."""
+    try:
+        function = _lower_verified(body, group, ir.Var(), body.signature.result.type)
+    except PyMetalError as error:
+        failures.update(dict.fromkeys(group, error))
+        return None
+    for dtype in group:
+        failures.pop(dtype, None)
+    return function
+
+
+def _groups(bodies: Sequence[Body], domain: tuple[DType, ...]) -> Iterator[tuple[Body, Kind, tuple[DType, ...]]]:
+    """The dtypes of each kind and body: within a group, every compile-time fact is the same."""
+    chosen = {d: _choose(bodies, d) for d in domain}
+    for kind in dict.fromkeys(d.kind for d in domain):
+        for body in dict.fromkeys(chosen[d] for d in domain if d.kind is kind):
+            yield body, kind, tuple(d for d in domain if d.kind is kind and chosen[d] is body)
+
+
+def _choose(bodies: Sequence[Body], dtype: DType) -> Body:
+    """The body that serves `dtype`: of those that admit it, the one that admits least."""
+    admitted = [(b, frozenset(d for d in dtypes.ALL if b.admits(d))) for b in bodies if b.admits(dtype)]
+    narrowest, least = min(admitted, key=lambda pair: len(pair[1]))
+    for other, others in admitted:
+        if other is not narrowest and not least < others:
+            first, second = sorted((narrowest, other), key=bodies.index)
+            place = str(first.source.span(first.source.node))
+            raise second.source.refusal("overlap", second.source.node, dtype=dtype, other=place)
+    return narrowest
+
+
+def _merge(overloads: list[Overload], group: tuple[DType, ...], function: Function) -> None:
+    function = ir.without_unread(function)  # after verification: code that nothing reads is checked as well
+    for index, overload in enumerate(overloads):
+        if overload.function == function and _has_same_text(function, (*overload.domain, *group)):
+            overloads[index] = Overload(dtypes.ordered((*overload.domain, *group)), function)
+            return
+    overloads.append(Overload(group, function))
+
+
+def _has_same_text(function: Function, domain: tuple[DType, ...]) -> bool:
+    """False where one text cannot serve all: a number is `T(3)` for a real type, and `T(3, 0)` for a complex one."""
+    if len({d.kind is Kind.COMPLEX for d in domain}) == 1:
+        return True
+    constants = (e for e in ir.expressions(function.body) if isinstance(e, Const))
+    return not any(ir.resolve(c.type, d) != ir.resolve(c.type, domain[0]) for c in constants for d in domain)
+
+
+def _result_type(body: Body, promotion: Promotion, kind: Kind, group: tuple[DType, ...], inside: ir.Type) -> ir.Type:
+    """The result type of a functor: that of its promotion kind, which the annotation must agree with.
+
+    Under the default kinds the annotation decides: `-> ComplexOf[T]` makes a complex number of two real ones.
+    """
+    typing, annotation = Typing(group), body.signature.result
+    declared, wanted = typing.substitute(annotation.type, inside), result_type(promotion, kind)
+    if typing.same(declared, wanted):
+        return wanted
+    if None in typing.at(declared):
+        found, hint = f"{annotation.text}, which does not exist", "narrow dtypes="
+    elif promotion.annotated and declared != ir.BOOL:
+        return declared
+    else:
+        found, hint = f"{annotation.text} ({typing.dtype_names(declared)})", "`-> T`"
+        if declared == ir.BOOL:
+            hint = 'promotion="always_bool"'
+        elif wanted == ir.BOOL:
+            hint = "`-> bool`"
+        elif isinstance(wanted, ir.RealOf):
+            hint = "`-> RealOf[T]`"
+    raise body.source.refusal(
+        "result-type", body.signature.result_node, promotion=promotion.name, wanted=typing.dtype_names(wanted),
+        found=found, at=f" for {', '.join(map(str, group))}", hint=hint,
+    )  # fmt: skip
