@@ -20,12 +20,12 @@ def check_output(functor: str, out: object, dtype: torch.dtype, device: torch.de
     """`out` if a result of `dtype` can be written to it.
 
     Raises:
-        CallError: it is no tensor, on another device, or of a dtype that cannot hold the result.
+        CallError: it is not a tensor, on another device, or of a dtype that cannot hold the result.
     """
     if not isinstance(out, torch.Tensor):
-        raise CallError(f"{functor}: out= is {type(out).__name__}", hint="Pass a tensor.")
+        raise CallError(f"{functor}: out= must be a tensor, not {type(out).__name__}")
     if out.device != device:
-        raise CallError(f"{functor}: out= is on {out.device} and the inputs are on {device}", hint="Move one of them.")
+        raise CallError(f"{functor}: out= is on {out.device} but the inputs are on {device}", hint="Move one of them.")
     if out.is_inference() and not torch.is_inference_mode_enabled():
         raise CallError(
             f"{functor}: inplace update to inference tensor outside InferenceMode is not allowed",

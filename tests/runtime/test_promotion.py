@@ -33,8 +33,8 @@ OPERANDS: list[Operand] = [make(dtype, dims) for dtype in (*kinds.EVERY, *DOUBLE
 def planned(functor: Functor, operands: Sequence[Operand]) -> tuple[torch.dtype, torch.dtype]:
     """What a call plans: the dtype that the operands meet in, and that of the result."""
     described = [plan.describe(o, torch.device("cpu")) for o in operands]
-    found = plan.make_plan(functor.name, described, None, functor.ir.domain, functor.caller.to_float)
-    return found.element.torch, functor.caller.result(found.element).torch
+    element = functor.caller.element(described)
+    return element.torch, functor.caller.result(element).torch
 
 
 def result_type(operands: Sequence[Operand]) -> torch.dtype | None:
