@@ -40,7 +40,7 @@ class Compiler:
     identity: str  # path, modification time and size of the executable
 
 
-def _stamp(path: str) -> str:
+def file_stamp(path: str) -> str:
     """What changes when the file at `path` is replaced."""
     info = os.stat(path)
     return f"{os.path.realpath(path)}:{info.st_mtime_ns}:{info.st_size}"
@@ -72,7 +72,7 @@ def _ask(command: tuple[str, ...]) -> str:
 def _identify(command: tuple[str, ...], linker: tuple[str, ...], family: str | None, cache: Cache) -> Compiler | None:
     """The compiler behind `command`; the answer is kept on disk until the executable changes."""
     try:
-        identity = _stamp(command[0])
+        identity = file_stamp(command[0])
     except OSError:
         return None
     key = cache.key("toolchain", *command, *linker, identity)
