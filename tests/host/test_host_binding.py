@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def copier(kind: str, dtype: torch.dtype) -> host.Kernel:
     return library.f
 
 
-def bound(kind: str, dtype: torch.dtype, value: object, cast: object = None) -> float:
+def bound(kind: str, dtype: torch.dtype, value: object, cast: Any = None) -> float:
     out = torch.zeros(1, dtype=dtype)
     copier(kind, dtype)(out, value, arg_casts=cast)
     return out.item()
@@ -117,7 +118,7 @@ def test_casts(cast: str, kind: str, dtype: torch.dtype, value: float, want: flo
 
 def test_bfloat16_cast_is_torchs_rounding() -> None:
     for value in [0.0, -0.0, 1.0, 1 / 3, 1.00390625, 1.01171875, 3.39e38, -3.4e38, 1e-40, math.inf]:
-        want = torch.tensor(value).bfloat16().view(torch.int16).item() & 0xFFFF
+        want = int(torch.tensor(value).bfloat16().view(torch.int16).item()) & 0xFFFF
         assert struct.unpack("<H", scalar_bytes(value, True, "bf16"))[0] == want
     assert math.isnan(
         torch.tensor(struct.unpack("<h", scalar_bytes(math.nan, True, "bf16"))[0])

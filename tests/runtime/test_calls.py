@@ -82,7 +82,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "or widen dtypes= of the functor.",
     ),
     "complex": (
-        lambda: add_alpha(ones.cfloat(), ones),
+        lambda: add_alpha(ones.to(torch.complex64), ones),
         "add_alpha has no kernel for complex64\nIt is registered for float32, float16, bfloat16, int64, int32, int16, "
         "uint8, int8, bool. Convert the tensors, or widen dtypes= of the functor.",
     ),
@@ -138,11 +138,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "Call it under torch.no_grad(), or pass x.detach().",
     ),
     "out is no tensor": (
-        lambda: atan2(ones, ones, out=[0, 0, 0]),
+        lambda: atan2(ones, ones, out=[0, 0, 0]),  # type: ignore[arg-type]
         "atan2: out= must be a tensor, not list",
     ),
     "out is a number": (
-        lambda: atan2(ones, ones, out=3),
+        lambda: atan2(ones, ones, out=3),  # type: ignore[arg-type]
         "atan2: out= must be a tensor, not int",
     ),
     "out on another device": (
@@ -368,13 +368,14 @@ def test_inputs_that_require_grad_without_autograd() -> None:
 
 
 def test_wraps_the_function() -> None:
-    assert atan2.__name__ == "atan2"
+    assert atan2.__name__ == "atan2"  # type: ignore[attr-defined]
     assert atan2.__doc__ == atan2.doc == "Angle of the point (b, a), in radians."
     assert atan2.__module__ == "examples.atan2"
     x, y = torch.randn(2, 5)
     # The undecorated body is ordinary Python on tensors: a third witness.
-    torch.testing.assert_close(atan2.__wrapped__(x, y), torch.atan2(x, y))
-    torch.testing.assert_close(addcmul.__wrapped__(x, y, y, value=2), torch.addcmul(x, y, y, value=2))
+    torch.testing.assert_close(atan2.__wrapped__(x, y), torch.atan2(x, y))  # type: ignore[attr-defined]
+    body = addcmul.__wrapped__  # type: ignore[attr-defined]
+    torch.testing.assert_close(body(x, y, y, value=2), torch.addcmul(x, y, y, value=2))
 
 
 def test_attributes() -> None:
@@ -417,7 +418,7 @@ def test_constants_are_frozen_when_decorated(tmp_path: Path) -> None:
     module = toolbox.load(
         tmp_path, "SCALE = 2\n@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    return x * SCALE\n"
     )
-    module.SCALE = 5
+    module.SCALE = 5  # type: ignore[attr-defined]
     assert module.f(torch.ones(1)).item() == 2
     assert module.f.reference(torch.ones(1)).item() == 2
 
@@ -437,7 +438,7 @@ def test_same_name_in_one_file() -> None:
     with pytest.raises(CallError, match="no functor to emit"):
         pymetal.emit([], "/nowhere/out.metal")
     with pytest.raises(CallError, match="is not a functor"):
-        pymetal.emit([torch.atan2], "/nowhere/out.metal")
+        pymetal.emit([torch.atan2], "/nowhere/out.metal")  # type: ignore[list-item]
 
 
 def test_emit(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import toolbox
@@ -22,7 +24,7 @@ from pymetal.runtime.strides import contiguous_strides
 
 Tensor = torch.Tensor
 CPU = torch.device("cpu")
-OPERANDS = [
+OPERANDS: list[Any] = [
     *(torch.ones(2, dtype=d) for d in toolbox.DTYPES), *(torch.ones((), dtype=d) for d in toolbox.DTYPES[:6]),
     2, 2.5, True,
 ]  # fmt: skip
@@ -124,8 +126,8 @@ def calls(draw: st.DrawFn) -> list[Tensor]:
 
 @given(calls())
 def test_a_new_output_is_torch_s(inputs: list[Tensor]) -> None:
-    operator = {1: torch.neg, 2: torch.add, 3: torch.addcmul}[len(inputs)]
-    expected = operator(*inputs)
+    operators: dict[int, Callable[..., Tensor]] = {1: torch.neg, 2: torch.add, 3: torch.addcmul}
+    expected = operators[len(inputs)](*inputs)
     made = plan.make_plan("f", dtypes.int32, described(*inputs))
     assert made.element is dtypes.int32
     assert made.shape == expected.shape
