@@ -146,7 +146,9 @@ def bind(
         if slot.is_writable:
             raise CallError(f"kernel {kernel} writes to {slot.name!r} (buffer {slot.index}): pass a tensor, not {what}")
         _check_room(slot, len(data), kernel, what)
-        if is_too_wide(slot.kind == KIND_POINTER, slot.size, slot.number, value, len(data)):
+        # Of one int the low bytes are the right ones; of a float or a list a narrower parameter reads the wrong ones.
+        misread = isinstance(value, list | tuple) or slot.number == FLOATING
+        if misread and slot.kind != KIND_POINTER and 0 < slot.size < len(data):
             named = "fp16" if slot.number == FLOATING else "int32"
             raise CallError(
                 f"kernel {kernel} reads {slot.size} bytes of {slot.name!r} (buffer {slot.index}), but {what} binds "
@@ -158,11 +160,6 @@ def bind(
         owners.append(memory)
         addresses.append(ctypes.addressof(memory))
     return addresses, owners
-
-
-def is_too_wide(is_pointer: bool, size: int, number: int, value: Any, bound: int) -> bool:
-    """Whether a kernel would read the wrong bytes of a number or list. Of one int the low bytes are the right ones."""
-    return not is_pointer and 0 < size < bound and (isinstance(value, list | tuple) or number == FLOATING)
 
 
 def _check_room(slot: Slot, available: int, kernel: str, what: str) -> None:

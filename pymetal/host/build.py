@@ -27,7 +27,7 @@ from pymetal.errors import MetalSyntaxError, ToolchainError
 from pymetal.host.cache import Cache, default_cache
 from pymetal.host.diagnostics import SHIM, SOURCE_NAME, compile_error
 from pymetal.host.function_constants import Value, bind_function_constants
-from pymetal.host.toolchain import Compiler, describe, file_stamp, find_compiler
+from pymetal.host.toolchain import Compiler, file_stamp, find_compiler
 
 # A build that is in the cache is neither checked nor translated: what does that, a third of the cost of a first call in
 # a new process, is imported where it is needed.
@@ -198,7 +198,7 @@ class Build:
         self.compiler = find_compiler()
         self.key = self.cache.key(
             source.text, source.numerics, repr(source.constants), *source.include_dirs,
-            describe(self.compiler), _version(),
+            repr(self.compiler), _version(),
             _processor(), *_language_flags(source.numerics), *_code_flags(source.numerics),
         )  # fmt: skip
         self._program: Program | None = None

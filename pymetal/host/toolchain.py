@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import json
 import os
 import re
 import shlex
@@ -17,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from pymetal.errors import ToolchainError
@@ -160,8 +159,3 @@ def _find(requested: str | None, path: str, cache_root: str) -> Compiler:
 def find_compiler() -> Compiler:
     """The compiler to use, by the order in this module's docstring; ToolchainError if there is none."""
     return _find(os.environ.get("PYMETAL_CXX"), os.environ.get("PATH", ""), str(default_cache().root))
-
-
-def describe(compiler: Compiler) -> str:
-    """All that identifies the compiler, as text for a cache key."""
-    return json.dumps(asdict(compiler), sort_keys=True)
