@@ -20,13 +20,6 @@ from pymetal.runtime.device import Device, Kernel
 _log = logging.getLogger(__name__)
 
 
-def jit_source(checked: CheckedFunction, text: FunctorText, key: LaunchKey) -> str:
-    """The Metal text that is compiled for a call: the functor's own, to the letter, and a launch kernel."""
-    includes = "".join(f"#include <{h}>\n" for h in sorted(headers(checked)))
-    kernel = launch_kernel(checked.name, key)
-    return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n\n{text.source}\n{kernel}"
-
-
 def check_release(functor: str, checked: CheckedFunction) -> None:
     """Refuses a functor that calls what the installed torch's headers do not have.
 
@@ -79,5 +72,7 @@ class Programs:
             ) from error
 
     def source(self, key: LaunchKey) -> str:
-        """The Metal text of the kernel for `key`."""
-        return jit_source(self.checked, self.text, key)
+        """The Metal text that is compiled for a call: the functor's own, to the letter, and a launch kernel."""
+        includes = "".join(f"#include <{h}>\n" for h in sorted(headers(self.checked)))
+        kernel = launch_kernel(self.checked.name, key)
+        return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n\n{self.text.source}\n{kernel}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -132,19 +133,14 @@ def _address(tensor: torch.Tensor) -> int:
     return int(tensor.storage_offset()) * tensor.element_size()
 
 
-class _Memory:
-    """A tensor's memory as numpy sees memory, as if its storage began at `_BASE`; nothing reads it."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        size = tensor.element_size()
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": f"|V{size}",
-            "shape": tuple(tensor.shape),
-            "strides": tuple(stride * size for stride in tensor.stride()),
-            "data": (_BASE + _address(tensor), True),
-        }
-
-
 def _memory(tensor: torch.Tensor) -> npt.NDArray[np.void]:
-    return np.asarray(_Memory(tensor))
+    """A tensor's memory as numpy sees memory, as if its storage began at `_BASE`; nothing reads it."""
+    size = tensor.element_size()
+    interface = {
+        "version": 3,
+        "typestr": f"|V{size}",
+        "shape": tuple(tensor.shape),
+        "strides": tuple(stride * size for stride in tensor.stride()),
+        "data": (_BASE + _address(tensor), True),
+    }
+    return np.asarray(SimpleNamespace(__array_interface__=interface))

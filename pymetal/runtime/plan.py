@@ -94,9 +94,6 @@ def broadcast(functor: str, shapes: Sequence[tuple[int, ...]]) -> torch.Size:
     Raises:
         CallError: the shapes do not broadcast.
     """
-    first = shapes[0]
-    if all(s == first for s in shapes):
-        return torch.Size(first)
     try:
         return torch.Size(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
     except RuntimeError as error:
