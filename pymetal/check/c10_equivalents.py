@@ -121,7 +121,7 @@ def _kernel(op: ir.Op) -> Caller:
     function = ir.Function(tuple(ir.Param(n, type_) for n in names), (), type_, (ir.Return(value),))
     name = f"alike_{op.base}"
     checked = ir.CheckedFunction(name, "", (ir.Overload((dtypes.float32,), function),))
-    return Caller(name, names, {}, checked, functor_text(checked), widens=False, to_float=False)
+    return Caller(name, names, {}, checked, widens=False, to_float=False, text=functor_text(checked))
 
 
 def _far_out(count: int, *, loops: bool) -> list[Tensor]:

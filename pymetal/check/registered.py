@@ -20,7 +20,7 @@ from pymetal.codegen.registrations import Registration, registrations
 from pymetal.dtypes import BY_METAL, DType, Kind
 from pymetal.errors import CallError, DeviceError, nearest
 from pymetal.host import float_mode
-from pymetal.runtime.dispatch import check_scalar
+from pymetal.runtime.arguments import check_scalar
 from pymetal.runtime.operation import Operation
 from pymetal.runtime.plan import Number
 from pymetal.runtime.strides import Layout, expanded_strides

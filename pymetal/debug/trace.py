@@ -19,7 +19,8 @@ from pymetal.debug.instrument import DEFINITIONS, Site, instrument
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, Span
 from pymetal.host.library import compile_shader
-from pymetal.runtime.dispatch import Caller, bind_number
+from pymetal.runtime.arguments import bind_number
+from pymetal.runtime.dispatch import Caller
 
 
 @dataclass(frozen=True)

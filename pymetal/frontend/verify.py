@@ -103,7 +103,7 @@ def _fit_hint(value: Number, type_: ir.Type) -> str:
 
 def _operand_kinds(op: ir.Op) -> str:
     """The kinds of operands that an operator takes, for a message."""
-    rows = (op, *filter(None, op.overloads))
+    rows = (op, *op.overloads)
     kinds = frozenset[Kind]().union(*(r.kinds for r in rows))
     integers = frozenset({Kind.SIGNED, Kind.UNSIGNED})
     words = sorted({"integer" if k in integers and integers <= kinds else k.value for k in kinds})

@@ -19,7 +19,8 @@ from pymetal.errors import CallError, DeviceError
 KIND_POINTER, KIND_REFERENCE = 1, 2
 FLOATING, INTEGER = 1, 2
 NOT_ON_DEVICE = frozenset(d.torch for d in DOUBLES)
-_INTEGER_CODES = {"int32": ("i", 32), "int16": ("h", 16), "int8": ("b", 8), "uint8": ("B", 8)}
+_INTEGER_BYTES = {"int32": 4, "int16": 2, "int8": 1, "uint8": 1}
+_CASTS = ("fp16", "bf16", *_INTEGER_BYTES)
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,6 @@ class Slot:
     number: int = 0  # FLOATING, INTEGER, or 0 for anything else
 
 
-def _bfloat16_bits(value: float) -> int:
-    """The nearest bfloat16, ties to even, of a float32."""
-    try:
-        bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
-    except OverflowError:
-        return 0x7F80 if value > 0 else 0xFF80
-    if (bits & 0x7FFFFFFF) > 0x7F800000:
-        return (bits >> 16) | 0x40
-    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-
-
 def _float_bytes(value: float, code: str) -> bytes:
     try:
         return struct.pack(code, value)
@@ -57,11 +47,11 @@ def scalar_bytes(value: int | float, is_float: bool, cast: str | None) -> bytes:
     if cast == "fp16":
         return _float_bytes(float(value), "<e")
     if cast == "bf16":
-        return struct.pack("<H", _bfloat16_bits(float(value)))
+        bits = int(torch.tensor(float(value), dtype=torch.bfloat16).view(torch.int16).item())
+        return struct.pack("<h", bits)
     if cast is not None:
-        code, bits = _INTEGER_CODES[cast]
-        wrapped = int(value) & ((1 << bits) - 1)
-        return struct.pack("<" + code.upper(), wrapped)
+        size = _INTEGER_BYTES[cast]
+        return (int(value) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
     if is_float:
         return _float_bytes(float(value), "<f")
     if not -(1 << 63) <= value < 1 << 63:
@@ -119,9 +109,9 @@ def _check_number(slot: Slot, value: int | float, cast: str | None, kernel: str)
     is_float = cast in ("fp16", "bf16") if cast is not None else isinstance(value, float)
     if slot.is_writable or slot.number in (0, FLOATING if is_float else INTEGER):
         return
-    wanted, came = ("an integer", "a float") if is_float else ("a float", "an integer")
+    wanted, given = ("an integer", "a float") if is_float else ("a float", "an integer")
     raise CallError(
-        f"kernel {kernel} reads {wanted} at {slot.name!r} (buffer {slot.index}), and {value!r} is bound as {came}",
+        f"kernel {kernel} reads {wanted} at {slot.name!r} (buffer {slot.index}), but {value!r} is bound as {given}",
         hint="Pass an int." if is_float else f"Pass {float(value)!r}.",
     )
 
@@ -132,7 +122,9 @@ def bind(
     """An address for each argument, and the objects that own the memory of scalars and lists."""
     if len(args) != len(slots):
         wanted = ", ".join(slot.name for slot in slots)
-        raise CallError(f"kernel {kernel} takes {len(slots)} buffers ({wanted}), not {len(args)} arguments")
+        buffers = "1 buffer" if len(slots) == 1 else f"{len(slots)} buffers"
+        given = "1 argument was" if len(args) == 1 else f"{len(args)} arguments were"
+        raise CallError(f"kernel {kernel} takes {buffers} ({wanted}) but {given} given")
     addresses: list[int] = []
     owners: list[object] = []
     for number, (value, slot) in enumerate(zip(args, slots, strict=True)):
@@ -155,10 +147,12 @@ def bind(
         if slot.is_writable:
             raise CallError(f"kernel {kernel} writes to {slot.name!r} (buffer {slot.index}): pass a tensor, not {what}")
         _check_room(slot, len(data), kernel, what)
-        if is_too_wide(slot.kind == KIND_POINTER, slot.size, slot.number, value, len(data)):
+        # Of one int the low bytes are the right ones; of a float or a list a narrower parameter reads the wrong ones.
+        misread = isinstance(value, list | tuple) or slot.number == FLOATING
+        if misread and slot.kind != KIND_POINTER and 0 < slot.size < len(data):
             named = "fp16" if slot.number == FLOATING else "int32"
             raise CallError(
-                f"kernel {kernel} reads {slot.size} bytes of {slot.name!r} (buffer {slot.index}), and {what} binds "
+                f"kernel {kernel} reads {slot.size} bytes of {slot.name!r} (buffer {slot.index}), but {what} binds "
                 f"{len(data)}",
                 hint=f'Cast it: arg_casts={{{number}: "{named}"}}.',
             )
@@ -169,14 +163,9 @@ def bind(
     return addresses, owners
 
 
-def is_too_wide(is_pointer: bool, size: int, number: int, value: Any, bound: int) -> bool:
-    """Whether a kernel would read the wrong bytes of a number or list. Of one int the low bytes are the right ones."""
-    return not is_pointer and 0 < size < bound and (isinstance(value, list | tuple) or number == FLOATING)
-
-
 def _check_room(slot: Slot, available: int, kernel: str, what: str) -> None:
     if slot.size > available:
         raise CallError(
             f"kernel {kernel} reads {slot.size} bytes of {slot.name!r} (buffer {slot.index}), "
-            f"and {what} binds {available}"
+            f"but {what} binds {available}"
         )

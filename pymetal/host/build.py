@@ -16,7 +16,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from pymetal.errors import MetalSyntaxError, ToolchainError
 from pymetal.host.cache import Cache, default_cache
 from pymetal.host.diagnostics import SHIM, SOURCE_NAME, compile_error
 from pymetal.host.function_constants import Value, bind_function_constants
-from pymetal.host.toolchain import Compiler, describe, find_compiler
+from pymetal.host.toolchain import Compiler, file_stamp, find_compiler
 
 # A build that is in the cache is neither checked nor translated: what does that, a third of the cost of a first call in
 # a new process, is imported where it is needed.
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)  # records with a `stage` are what PYMETAL_DEBUG=1 shows
 
-FORMAT = "1"  # of manifests and entry points
 FEW = 4
 METAL_VERSION = 310  # what torch's bundled kernels are compiled as; text for it is right for every later version
+ROOM = Path(__file__).parent
 SUFFIX = "dylib" if sys.platform == "darwin" else "so"
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)" 1', re.MULTILINE)
 
@@ -49,13 +49,17 @@ def default_include_dirs() -> tuple[str, ...]:
     return (str(Path(torch.__file__).parent / "include"),)
 
 
+def room_files(room: Path) -> list[Path]:
+    """The headers and modules of this room."""
+    return sorted(path for pattern in ("*.py", "shim/*") for path in room.glob(pattern) if path.is_file())
+
+
 @functools.cache
 def _version() -> str:
     """The hash of this room: of its headers and of its modules, any of which may decide what a text becomes."""
     digest = hashlib.sha256()
-    for path in sorted([*SHIM.iterdir(), *Path(__file__).parent.glob("*.py")]):
-        if path.is_file():
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in room_files(ROOM):
+        digest.update(f"{path.name} {path.stat().st_size}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 
@@ -77,15 +81,21 @@ def machine_flags() -> tuple[str, ...]:
     return (*(f"-m{feature}" for feature in X86), "-fexcess-precision=16")
 
 
+@functools.cache
+def _cpuinfo() -> dict[str, str]:
+    """What Linux says of the first processor; empty on other systems."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = file.read(8192).split("\n\n", 1)[0]
+    except OSError:
+        return {}
+    rows = (line.partition(":") for line in first.splitlines())
+    return {name.strip(): value.strip() for name, _, value in rows}
+
+
 def _processor_features() -> frozenset[str]:
     """As Linux lists them; empty where the system has no such list."""
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            first = file.read(8192)
-    except OSError:
-        return frozenset()
-    found = re.search(r"^flags\s*:(.*)$", first, re.MULTILINE)
-    return frozenset(found.group(1).split()) if found else frozenset()
+    return frozenset(_cpuinfo().get("flags", "").split())
 
 
 @functools.cache
@@ -94,13 +104,8 @@ def _processor() -> str:
     text = f"{platform.machine()} {sys.platform}"
     if platform.machine() not in ("arm64", "aarch64"):
         return text
-    try:
-        with open("/proc/cpuinfo", "rb") as file:
-            first = file.read(8192).split(b"\n\n", 1)[0]
-    except OSError:
-        return f"{text} {platform.processor()}"
-    kept = [line for line in first.splitlines() if line.startswith((b"model name", b"Features", b"CPU part"))]
-    return text + hashlib.sha256(b"\n".join(kept)).hexdigest()
+    kept = [_cpuinfo().get(name, "") for name in ("model name", "Features", "CPU part")]
+    return " ".join([text, *kept] if _cpuinfo() else [text, platform.processor()])
 
 
 def _language_flags(numerics: str) -> tuple[str, ...]:
@@ -156,32 +161,23 @@ class Source:
         if not self.text.isascii():
             bad = next(i for i, c in enumerate(self.text) if not c.isascii())
             line = self.text.count("\n", 0, bad) + 1
-            what = f"{self.text[bad]!r} is not ASCII, and Metal text has to be"
-            raise MetalSyntaxError(f"{SOURCE_NAME}:{line}: error: {what}")
+            raise MetalSyntaxError(f"{SOURCE_NAME}:{line}: error: {self.text[bad]!r} is not ASCII; Metal text must be")
         search = [flag for folder in (str(SHIM), *self.include_dirs) for flag in ("-I", folder)]
         command = (*compiler.command, *_language_flags(self.numerics), *search, "-E", "-")
         return _run(command, f'#line 1 "{SOURCE_NAME}"\n{self.text}', self.text)
 
 
-def _dependencies(preprocessed: str) -> list[list[Any]]:
-    """Path, modification time and size of each header that was read, the shim's own apart."""
-    found = []
-    for path in sorted(set(_MARKER.findall(preprocessed))):
-        if not path.startswith(("<", str(SHIM))) and os.path.isfile(path):
-            info = os.stat(path)
-            found.append([path, info.st_mtime_ns, info.st_size])
-    return found
+def _dependencies(preprocessed: str) -> dict[str, str]:
+    """The headers that were read, with their stamps; the shim's own apart."""
+    paths = sorted(set(_MARKER.findall(preprocessed)))
+    return {p: file_stamp(p) for p in paths if not p.startswith(("<", str(SHIM))) and os.path.isfile(p)}
 
 
-def _unchanged(dependencies: Sequence[Sequence[Any]]) -> bool:
-    for path, modified, size in dependencies:
-        try:
-            info = os.stat(path)
-        except OSError:
-            return False
-        if info.st_mtime_ns != modified or info.st_size != size:
-            return False
-    return True
+def _unchanged(dependencies: Mapping[str, str]) -> bool:
+    try:
+        return all(file_stamp(path) == stamp for path, stamp in dependencies.items())
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -201,8 +197,8 @@ class Build:
         self.cache = cache or default_cache()
         self.compiler = find_compiler()
         self.key = self.cache.key(
-            FORMAT, source.text, source.numerics, repr(source.constants), *source.include_dirs,
-            describe(self.compiler), _version(),
+            source.text, source.numerics, repr(source.constants), *source.include_dirs,
+            repr(self.compiler), _version(),
             _processor(), *_language_flags(source.numerics), *_code_flags(source.numerics),
         )  # fmt: skip
         self._program: Program | None = None
@@ -217,26 +213,24 @@ class Build:
         self.is_whole = len(self.kernels) <= FEW
 
     def _translated(self) -> Program:
-        from pymetal.host.translate import translate
-
         if self._program is None:
-            self._program = translate(self._read()[0])
+            self._program = self._read()[0]
         return self._program
 
-    def _read(self) -> tuple[str, list[list[Any]]]:
+    def _read(self) -> tuple[Program, str, dict[str, str]]:
+        """The source, checked and translated; its preprocessed text; the headers that it read."""
         from pymetal.host.restrictions import lint
+        from pymetal.host.translate import translate
 
         preprocessed = self.source.preprocess(self.compiler)
         preprocessed = bind_function_constants(preprocessed, dict(self.source.constants))
         lint(preprocessed)
-        return preprocessed, _dependencies(preprocessed)
+        return translate(preprocessed), preprocessed, _dependencies(preprocessed)
 
     def _make(self) -> dict[str, Any]:
         """Check the source, compile it if it is small, and write its manifest."""
-        from pymetal.host.translate import translate
-
-        preprocessed, dependencies = self._read()
-        program = self._program = translate(preprocessed)
+        program, preprocessed, dependencies = self._read()
+        self._program = program
         stamp = self.cache.key(self.key, preprocessed)
         if len(program.kernels) <= FEW:
             self._compile(program.render(), self.cache.key(stamp))

@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import stat
-import sys
 import tempfile
 import threading
 import time
@@ -21,6 +20,8 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import platformdirs
 
 from pymetal import atomic
 
@@ -30,23 +31,14 @@ TEMPORARY = "tmp-"
 ABANDONED = 3600.0  # seconds after which a temporary file or folder has no owner
 
 
-def _expanded(folder: str) -> Path:
-    """The folder with ``~`` replaced; left alone where there is no home, so that it proves unusable."""
-    with contextlib.suppress(RuntimeError):
-        return Path(folder).expanduser()
-    return Path(os.devnull) / "no-home"
-
-
 def default_folder() -> Path:
     """Where the cache lives: PYMETAL_CACHE_DIR, else the platform's folder for a user's caches."""
-    if named := os.environ.get("PYMETAL_CACHE_DIR"):
-        return _expanded(named)
-    if sys.platform == "darwin":
-        return _expanded("~/Library/Caches/pymetal")
-    if os.name == "nt" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "pymetal"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else _expanded("~/.cache")) / "pymetal"
+    with contextlib.suppress(RuntimeError):  # there is no home
+        named = os.environ.get("PYMETAL_CACHE_DIR") or platformdirs.user_cache_dir("pymetal", appauthor=False)
+        folder = os.path.expanduser(named)
+        if not folder.startswith("~"):
+            return Path(folder)
+    return Path(os.devnull, "no-home")  # proves unusable
 
 
 def _limit() -> int:
@@ -221,8 +213,8 @@ def default_cache() -> Cache:
                 cache = _caches[folder] = Cache(folder)
                 if cache.is_temporary:
                     warnings.warn(
-                        f"no private folder can be kept at {folder}: compiled kernels last as long as this process. "
-                        "Set PYMETAL_CACHE_DIR to a folder that you, and nobody else, can write to.",
+                        f"cannot keep a private folder at {folder}: compiled kernels are kept only while this process "
+                        "runs. Set PYMETAL_CACHE_DIR to a folder that you, and nobody else, can write to.",
                         stacklevel=2,
                     )
     return cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from pymetal.errors import ToolchainError
@@ -31,13 +32,7 @@ class HostDevice:
 
     def compile(self, source: str) -> Callable[[str], Kernel]:
         """Compiles a Metal source; see :meth:`pymetal.runtime.device.Device.compile`."""
-        library = compile_shader(source)
-
-        def kernel(name: str) -> Kernel:
-            found: Kernel = getattr(library, name)
-            return found
-
-        return kernel
+        return functools.partial(getattr, compile_shader(source))
 
 
 HOST = HostDevice()

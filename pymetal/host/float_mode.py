@@ -29,7 +29,8 @@ def check(mode: str) -> str:
 
 def current() -> str:
     """The mode for a library compiled now: the innermost `numerics`, else PYMETAL_HOST_NUMERICS, else ``apple``."""
-    return _chosen.get() or check(os.environ.get(VARIABLE) or "apple")
+    chosen = _chosen.get() or os.environ.get(VARIABLE)
+    return check(chosen) if chosen else "apple"
 
 
 @contextlib.contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import ctypes
+import functools
 import math
 import os
-import threading
 from collections.abc import Callable, Sequence
 
 import torch
@@ -30,7 +30,7 @@ def extents(value: object, what: str) -> tuple[int, ...]:
         )
     for item in values:
         if not isinstance(item, int) or isinstance(item, bool) or item < 0:
-            raise DeviceError(f"{what} has to be an int or a list of 1 to 3 ints, none negative, not {value!r}")
+            raise DeviceError(f"{what} must be an int or a list of 1 to 3 ints that are at least 0, not {value!r}")
         if item >= 1 << 32:
             raise DeviceError(f"{what} is {item}; positions in a grid are 32-bit")
     return tuple(values)
@@ -45,7 +45,7 @@ def shape(threads: tuple[int, ...], group: tuple[int, ...] | None) -> tuple[int,
     if math.prod(group) > MAX_THREADS_PER_GROUP:
         raise GroupSizeError(f"Threadgroup size exceeds {MAX_THREADS_PER_GROUP} limit")
     if math.prod(threads) and 0 in group:
-        raise DeviceError(f"group_size is {list(group)}: a group has at least one thread")
+        raise DeviceError(f"group_size is {list(group)}; each of its values must be at least 1")
     fill = (1,) * (3 - len(threads))
     return (*threads, *fill, *group, *fill)
 
@@ -57,28 +57,14 @@ def workers(threads: int) -> int:
     return min(torch.get_num_threads(), threads // GRAIN)
 
 
-class _Pool:
+@functools.lru_cache(maxsize=1)
+def _pool(size: int) -> concurrent.futures.ThreadPoolExecutor:
     """Threads for the parts of a large grid, made when first needed and again after a fork."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._executor: concurrent.futures.ThreadPoolExecutor | None = None
-        self._size = 0
-
-    def forget(self) -> None:
-        self.__init__()  # type: ignore[misc]
-
-    def get(self, size: int) -> concurrent.futures.ThreadPoolExecutor:
-        with self._lock:
-            if self._executor is None or self._size < size:
-                self._executor = concurrent.futures.ThreadPoolExecutor(size, thread_name_prefix="pymetal")
-                self._size = size
-            return self._executor
+    return concurrent.futures.ThreadPoolExecutor(size, thread_name_prefix="pymetal")
 
 
-_pool = _Pool()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.forget)
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def run(entry: Callable[..., None], addresses: Sequence[int], grid: tuple[int, ...]) -> None:
@@ -94,7 +80,7 @@ def run(entry: Callable[..., None], addresses: Sequence[int], grid: tuple[int, .
         return
     # Parts start at multiples of 64 threads, so that two CPU threads seldom write to one cache line.
     bounds = [total * i // parts & ~63 for i in range(parts)] + [total]
-    executor = _pool.get(parts - 1)
+    executor = _pool(torch.get_num_threads())
     futures = [executor.submit(entry, pointers, counts, bounds[i], bounds[i + 1]) for i in range(1, parts)]
     entry(pointers, counts, bounds[0], bounds[1])
     for future in futures:

@@ -7,6 +7,7 @@ ctypes. It never interprets: what runs is the text.
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 import threading
 import weakref
@@ -19,10 +20,7 @@ from pymetal.errors import CallError, DeviceError, MetalSyntaxError, nearest
 from pymetal.host import grid
 from pymetal.host.binding import FLOATING, INTEGER, KIND_POINTER, NOT_ON_DEVICE, Slot, bind
 from pymetal.host.build import Build, KernelInfo, Source, default_include_dirs
-from pymetal.host.float_mode import check, current, numerics
-
-__all__ = ["Kernel", "ShaderLibrary", "clear_memory", "compile_shader", "current", "numerics"]
-
+from pymetal.host.float_mode import check, current
 
 _FLOAT = struct.Struct("<f").pack
 _INT = struct.Struct("<q").pack
@@ -83,22 +81,6 @@ class Kernel:
         """The kernel's buffers in order: name, kind, writability and element size of each."""
         self.prepare()
         return self._slots
-
-    def launch(self, threads: int, *addresses: int) -> None:
-        """Run a one-dimensional grid on raw addresses, one for each buffer. Nothing is checked.
-
-        The quickest way in for a caller that has bound its arguments before: it keeps the memory alive, and has called
-        `prepare`.
-        """
-        if threads < 2 * grid.GRAIN:
-            if threads:
-                self._direct(threads, *addresses)
-            return
-        grid.run(self._run, addresses, (threads, 1, 1, grid.MAX_THREADS_PER_GROUP, 1, 1))
-
-    def launch_grid(self, threads: Sequence[int], *addresses: int) -> None:
-        """As `launch`, for a grid of one to three dimensions with the default group size."""
-        grid.run(self._run, addresses, grid.shape(tuple(threads), None))
 
     def __call__(
         self,
@@ -236,17 +218,13 @@ class ShaderLibrary:
         return code
 
 
-_libm = threading.Event()
-
-
+@functools.cache
 def _load_libm() -> None:
     """Put libm's names where a library without dependencies finds them; macOS has them in every process."""
-    if not _libm.is_set():
-        try:
-            ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
-        except OSError:
-            ctypes.CDLL(None, mode=ctypes.RTLD_GLOBAL)
-        _libm.set()
+    try:
+        ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        ctypes.CDLL(None, mode=ctypes.RTLD_GLOBAL)
 
 
 # Libraries in use, by build key: the same source compiled twice, or by two threads at once, is one library.
@@ -270,7 +248,7 @@ def compile_shader(
     ToolchainError without a compiler.
     """
     if not isinstance(source, str):
-        raise CallError(f"source has to be a str, not {type(source).__name__}")
+        raise CallError(f"source must be a str, not {type(source).__name__}")
     folders = default_include_dirs() if include_dirs is None else tuple(str(folder) for folder in include_dirs)
     mode = check(numerics) if numerics is not None else current()
     constants = tuple(sorted((function_constants or {}).items()))

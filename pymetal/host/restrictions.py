@@ -62,7 +62,7 @@ _PATTERNS = (
     (
         re.compile(r"\bstatic\s+(?!const|constant|constexpr|inline)\w[\w:<>, ]*\s+\w+\s*(?:=|;|\[)"),
         "static variable",
-        "it has to be in the constant address space",
+        "it must be in the constant address space",
     ),
     (re.compile(r"\[\s*[=&]"), "lambda expression", "not before Metal 3.2"),
     (re.compile(r"(?:[=(,{;]|\breturn)\s*\[(?!\[)[\w, ]*\]\s*[({]"), "lambda expression", "not before Metal 3.2"),

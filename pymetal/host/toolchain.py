@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import json
 import os
 import re
 import shlex
@@ -17,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from pymetal.errors import ToolchainError
@@ -40,7 +39,7 @@ class Compiler:
     identity: str  # path, modification time and size of the executable
 
 
-def _stamp(path: str) -> str:
+def file_stamp(path: str) -> str:
     """What changes when the file at `path` is replaced."""
     info = os.stat(path)
     return f"{os.path.realpath(path)}:{info.st_mtime_ns}:{info.st_size}"
@@ -72,7 +71,7 @@ def _ask(command: tuple[str, ...]) -> str:
 def _identify(command: tuple[str, ...], linker: tuple[str, ...], family: str | None, cache: Cache) -> Compiler | None:
     """The compiler behind `command`; the answer is kept on disk until the executable changes."""
     try:
-        identity = _stamp(command[0])
+        identity = file_stamp(command[0])
     except OSError:
         return None
     key = cache.key("toolchain", *command, *linker, identity)
@@ -160,8 +159,3 @@ def _find(requested: str | None, path: str, cache_root: str) -> Compiler:
 def find_compiler() -> Compiler:
     """The compiler to use, by the order in this module's docstring; ToolchainError if there is none."""
     return _find(os.environ.get("PYMETAL_CXX"), os.environ.get("PATH", ""), str(default_cache().root))
-
-
-def describe(compiler: Compiler) -> str:
-    """All that identifies the compiler, as text for a cache key."""
-    return json.dumps(asdict(compiler), sort_keys=True)

@@ -89,5 +89,8 @@ def _load(name: str) -> Device:
             hint="Use mps tensors, or cpu tensors, which the host device computes with the same Metal text.",
         )
     module, _, attribute = row.partition(":")
-    _used[name] = getattr(importlib.import_module(module), attribute)
+    try:
+        _used[name] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise DeviceError(f"cannot load the device for {name} tensors, {row}: {error}") from error
     return _used[name]

@@ -19,13 +19,6 @@ from pymetal.runtime.device import Device, Kernel
 _log = logging.getLogger(__name__)
 
 
-def jit_source(checked: CheckedFunction, text: FunctorText, key: LaunchKey) -> str:
-    """The Metal text that is compiled for a call: the functor's own, which is not formatted, and a launch kernel."""
-    includes = "".join(f"#include <{h}>\n" for h in sorted(headers(checked)))
-    kernel = launch_kernel(checked.name, key)
-    return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n\n{text.source}\n{kernel}"
-
-
 def check_release(functor: str, checked: CheckedFunction) -> None:
     """Refuses a functor that calls what the installed torch's headers do not have.
 
@@ -83,5 +76,7 @@ class Programs:
         return self.text.spans[at] if 0 <= at < len(self.text.spans) else None
 
     def source(self, key: LaunchKey) -> str:
-        """The Metal text of the kernel for `key`."""
-        return jit_source(self.checked, self.text, key)
+        """The Metal text that is compiled for a call: the functor's own, not formatted, and a launch kernel."""
+        includes = "".join(f"#include <{h}>\n" for h in sorted(headers(self.checked)))
+        kernel = launch_kernel(self.checked.name, key)
+        return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n\n{self.text.source}\n{kernel}"

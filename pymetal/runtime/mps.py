@@ -35,9 +35,7 @@ class MpsDevice:
             )
         try:
             library = compile_shader(source)
-        except SyntaxError as error:
-            raise MetalSyntaxError(f"Metal's compiler refused the text: {error}") from error
-        except RuntimeError as error:  # what torch 2.6 raises for the same, and any failure to build a library
+        except (SyntaxError, RuntimeError) as error:  # RuntimeError: torch 2.6, and any failure to build a library
             raise MetalSyntaxError(f"Metal's compiler refused the text: {error}") from error
 
         def kernel(name: str) -> Kernel:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from pymetal import dtypes, ir
+from pymetal import ir
 from pymetal.arity import Arity
 from pymetal.codegen.format import format_metal
 from pymetal.codegen.functor_text import FunctorText, functor_text
@@ -20,9 +20,9 @@ from pymetal.errors import CallError
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
 from pymetal.promotion import Promotion
-from pymetal.runtime import plan
 from pymetal.runtime.device import device_of
-from pymetal.runtime.dispatch import Caller, check_scalar
+from pymetal.runtime.dispatch import Caller
+from pymetal.runtime.plan import broadcast, describe
 from pymetal.semantics.interpreter import evaluate
 
 _log = logging.getLogger(__name__)
@@ -124,23 +124,15 @@ class Operation:
         Raises:
             CallError: the arguments do not fit the functor.
         """
-        operands, numbers = self.caller.operands(args), self.caller.numbers(scalars)
+        caller = self.caller
+        operands, numbers = caller.operands(args), caller.numbers(scalars)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)] or [torch.empty(0)])
-        described = [plan.describe(o, device) for o in operands]
-        promoted = plan.meeting_dtype(described, self.ir.domain, bool(self.promotion.floats))
-        element = dtypes.from_torch(promoted)
-        found = next((o for o in self.ir.overloads if _serves(o, element)), None) if element else None
-        if element is None or found is None:
-            plan.element_type(self.name, promoted, self.ir.domain)
-            raise AssertionError("a registered dtype has an overload")
-        shape = plan.broadcast(self.name, [o.shape for o in described])
-        compute = self.caller.compute(element)
-        for param in found.function.scalars:
-            check_scalar(self.name, param.name, numbers[param.name], ir.resolved(param.type, compute))
-        tensors = [torch.as_tensor(o, device=device).to(promoted).to(compute.torch).expand(shape) for o in operands]
-        result = ir.resolved(found.function.result, element if found.function.result == ir.Var() else compute)
-        stored = dtypes.double_of(result) if compute in dtypes.DOUBLES else result
-        return evaluate(found.function, compute, tensors, numbers).to(stored.torch)
+        described = [describe(o, device) for o in operands]
+        element, function, result = caller.reference(described)
+        shape, compute = broadcast(self.name, [o.shape for o in described]), caller.compute(element)
+        caller.bind(numbers, [ir.resolved(p.type, compute) for p in function.scalars])  # refuses what does not fit
+        converted = (torch.as_tensor(o, device=device).to(element.torch).to(compute.torch) for o in operands)
+        return evaluate(function, compute, [o.expand(shape) for o in converted], numbers).to(result.torch)
 
     # --- running ---
 
@@ -149,7 +141,8 @@ class Operation:
         """What runs the functor's text."""
         tensors = tuple(name for name, _ in self.signature.tensors)
         scalars = {s.name: s.default for s in self.signature.scalars}
-        return Caller(self.name, tensors, scalars, self.ir, self.text, self._widens, bool(self.promotion.floats))
+        floats = bool(self.promotion.floats)
+        return Caller(self.name, tensors, scalars, self.ir, self._widens, floats, self.text)
 
     def __call__(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> torch.Tensor:
         """Runs the functor's Metal text on the device of the tensors.
@@ -170,13 +163,6 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<pymetal.{self.arity.name} {self.name}>"
-
-
-def _serves(overload: ir.Overload, element: DType) -> bool:
-    """True for the overload of `element`, or, for a double, of any dtype of its kind."""
-    if element not in dtypes.DOUBLES:
-        return element in overload.domain
-    return any(d.kind is element.kind for d in overload.domain)
 
 
 def metal_text(operations: Iterable[Operation]) -> str:

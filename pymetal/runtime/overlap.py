@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,12 @@ def check_output(functor: str, out: object, dtype: torch.dtype, device: torch.de
     """`out` if a result of `dtype` can be written to it.
 
     Raises:
-        CallError: it is no tensor, on another device, or of a dtype that cannot hold the result.
+        CallError: it is not a tensor, on another device, or of a dtype that cannot hold the result.
     """
     if not isinstance(out, torch.Tensor):
-        raise CallError(f"{functor}: out= is {type(out).__name__}", hint="Pass a tensor.")
+        raise CallError(f"{functor}: out= must be a tensor, not {type(out).__name__}")
     if out.device != device:
-        raise CallError(f"{functor}: out= is on {out.device} and the inputs are on {device}", hint="Move one of them.")
+        raise CallError(f"{functor}: out= is on {out.device} but the inputs are on {device}", hint="Move one of them.")
     if out.is_inference() and not torch.is_inference_mode_enabled():
         raise CallError(
             f"{functor}: inplace update to inference tensor outside InferenceMode is not allowed",
@@ -132,19 +133,14 @@ def _address(tensor: torch.Tensor) -> int:
     return int(tensor.storage_offset()) * tensor.element_size()
 
 
-class _Memory:
-    """A tensor's memory as numpy sees memory, as if its storage began at `_BASE`; nothing reads it."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        size = tensor.element_size()
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": f"|V{size}",
-            "shape": tuple(tensor.shape),
-            "strides": tuple(stride * size for stride in tensor.stride()),
-            "data": (_BASE + _address(tensor), True),
-        }
-
-
 def _memory(tensor: torch.Tensor) -> npt.NDArray[np.void]:
-    return np.asarray(_Memory(tensor))
+    """A tensor's memory as numpy sees memory, as if its storage began at `_BASE`; nothing reads it."""
+    size = tensor.element_size()
+    interface = {
+        "version": 3,
+        "typestr": f"|V{size}",
+        "shape": tuple(tensor.shape),
+        "strides": tuple(stride * size for stride in tensor.stride()),
+        "data": (_BASE + _address(tensor), True),
+    }
+    return np.asarray(SimpleNamespace(__array_interface__=interface))

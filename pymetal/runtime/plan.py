@@ -1,13 +1,13 @@
-"""A call's operands become a plan: dtypes, shape, output strides, and the launch kernel and grid that compute it.
+"""The plan of a call: the broadcast shape, the output's strides, and the launch kernel and grid that compute it.
 
-Nothing here touches a device or reads a tensor: an operand is described by dtype, shape and strides. Promotion and the
-strides of a new output are torch's own. Dimensions are put in the order of the output's memory and merged where every
-operand allows it, as TensorIterator does, so that most calls end up dense or of low rank.
+Nothing here touches a device or reads a tensor: an operand is described by dtype, shape and strides. The strides of a
+new output are torch's own. Dimensions are put in the order of the output's memory and merged where every operand allows
+it, as TensorIterator does, so that most calls end up dense or of low rank.
 """
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from typing import TypeAlias
 import torch
 
 from pymetal.codegen.launch_kernels import Form, Role
-from pymetal.dtypes import DType, float32, from_torch
+from pymetal.dtypes import DType, from_torch
 from pymetal.errors import CallError
 from pymetal.runtime.strides import Layout, contiguous_strides, expanded_strides, output_strides
 
@@ -88,73 +88,12 @@ def is_stored(dtype: torch.dtype) -> bool:
     return known is not None and bool(known.metal)
 
 
-def promote(operands: Sequence[Operand]) -> torch.dtype:
-    """The dtype that the operands meet in, as `TensorIterator` computes it.
-
-    Python numbers and 0-dim tensors give way to tensors with dimensions of the same kind of number.
-
-    Raises:
-        CallError: torch has no common dtype for them.
-    """
-    first = operands[0].dtype
-    if first is not None and all(o.dtype == first for o in operands):
-        return first
-    # Not elementwise_dtypes of torch._prims_common: it makes uint16 of uint16 and int32, which torch refuses.
-    dimensioned = [o.dtype for o in operands if o.dtype is not None and o.shape]
-    zero_dim = [o.dtype for o in operands if o.dtype is not None and not o.shape]
-    numbers = [o.number for o in operands if o.dtype is None and o.number is not None]
-    try:
-        common = [functools.reduce(torch.promote_types, dtypes) for dtypes in (dimensioned, zero_dim) if dtypes]
-        if not common:
-            top = max(numbers, key=_rank)
-            return torch.result_type(top, top)
-        found = common[0]
-        if len(common) == 2:
-            found = torch.result_type(_probe(found, 1), _probe(common[1], 0))
-        return torch.result_type(_probe(found, 1), max(numbers, key=_rank)) if numbers else found
-    except RuntimeError as error:
-        named = " and ".join(dict.fromkeys(str(d).removeprefix("torch.") for d in (*dimensioned, *zero_dim)))
-        raise CallError(f"torch has no common dtype for {named}", hint="Convert one of them with .to().") from error
-
-
-def _probe(dtype: torch.dtype, dims: int) -> torch.Tensor:
-    """A tensor without memory, for torch to look at."""
-    return torch.empty((1,) * dims, dtype=dtype, device="meta")
-
-
-def _rank(number: Number) -> int:
-    """Python numbers in the order in which one gives way to another."""
-    if isinstance(number, bool):
-        return 0
-    return 3 if isinstance(number, complex) else 2 if isinstance(number, float) else 1
-
-
-def element_type(functor: str, dtype: torch.dtype, domain: tuple[DType, ...]) -> DType:
-    """The element type of a call.
-
-    Raises:
-        CallError: the functor is not registered for it.
-    """
-    element = from_torch(dtype)
-    if element is not None and element in domain:
-        return element
-    allowed = ", ".join(d.name.rstrip("_") for d in domain)
-    reason = " (Metal has no double)" if element is not None and not element.metal else ""
-    raise CallError(
-        f"{functor} has no kernel for {str(dtype).removeprefix('torch.')}{reason}",
-        hint=f"It is registered for {allowed}. Convert the tensors, or widen dtypes= of the functor.",
-    )
-
-
 def broadcast(functor: str, shapes: Sequence[tuple[int, ...]]) -> torch.Size:
     """The common shape.
 
     Raises:
         CallError: the shapes do not broadcast.
     """
-    first = shapes[0]
-    if all(s == first for s in shapes):
-        return torch.Size(first)
     try:
         return torch.Size(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
     except RuntimeError as error:
@@ -186,41 +125,16 @@ def coalesce(shape: Sequence[int], all_strides: Sequence[Sequence[int]]) -> tupl
     return sizes, steps
 
 
-def meeting_dtype(operands: Sequence[Operand], domain: tuple[DType, ...], to_float: bool) -> torch.dtype:
-    """The dtype that the operands of a call are converted to.
-
-    Args:
-        to_float: integers are converted to float before anything else, as under promotion="int_to_float": then an
-            operand that the integers' common type cannot hold, a number or a wider 0-dim tensor, is not narrowed first.
-    """
-    dtype = promote(operands)
-    if not to_float or float32 not in domain or dtype.is_floating_point or dtype.is_complex:
-        return dtype
-    return torch.float32 if any(not _holds(dtype, o.dtype) for o in operands) else dtype
-
-
-def _holds(dtype: torch.dtype, other: torch.dtype | None) -> bool:
-    """True if the integer or bool `dtype` has every value of `other`; a Python number, without a dtype, may be any."""
-    if other is None or other == dtype or torch.bool in (other, dtype):
-        return other is not None and other in (dtype, torch.bool)
-    mine, theirs = torch.iinfo(dtype), torch.iinfo(other)
-    return mine.min <= theirs.min and theirs.max <= mine.max
-
-
-def make_plan(
-    functor: str, operands: Sequence[Operand], out: Operand | None, domain: tuple[DType, ...], to_float: bool = False
-) -> Plan:
+def make_plan(functor: str, element: DType, operands: Sequence[Operand], out: Operand | None = None) -> Plan:
     """The plan of a call.
 
     Args:
+        element: what the operands are converted to.
         out: where the result goes, already of the broadcast shape; None for a new tensor.
-        domain: the dtypes that the functor is registered for.
-        to_float: see :func:`meeting_dtype`.
 
     Raises:
-        CallError: no kernel has the element type, or the shapes do not broadcast.
+        CallError: the shapes do not broadcast.
     """
-    element = element_type(functor, meeting_dtype(operands, domain, to_float), domain)
     tensors = [o for o in operands if not o.is_number]
     shape = broadcast(functor, [o.shape for o in tensors]) if tensors else torch.Size(())
     contiguous = contiguous_strides(shape)
@@ -235,16 +149,12 @@ def make_plan(
     if shape.numel() == 0:
         sizes = []
     roles = _roles(operands, sizes, steps)
-    grid: tuple[int, ...]
     if roles is not None:
-        grid = (shape.numel(),) if shape.numel() else ()
-        return Plan(element, shape, new_strides, Form(0, roles), grid, [], [])
+        dense = (shape.numel(),) if shape.numel() else ()
+        return Plan(element, shape, new_strides, Form(0, roles), dense, [], [])
     rank = min(len(sizes), 4)
     strided = tuple(Role.NUMBER if o.is_number else Role.ELEMENT for o in operands)
-    rest = 1
-    for size in sizes[2:]:
-        rest *= size
-    grid = (*sizes[:2], rest)[: min(rank, 3)]
+    grid = (*sizes[:2], math.prod(sizes[2:]))[: min(rank, 3)]
     near = steps[0][0] == 1 and all(s in (0, 1) for s in steps[0])
     inner = tuple(s == 1 for s in steps[0]) if near else None
     form = Form(rank, strided, inner=inner)

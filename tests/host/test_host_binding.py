@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def copier(kind: str, dtype: torch.dtype) -> host.Kernel:
     return library.f
 
 
-def bound(kind: str, dtype: torch.dtype, value: object, cast: object = None) -> float:
+def bound(kind: str, dtype: torch.dtype, value: object, cast: Any = None) -> float:
     out = torch.zeros(1, dtype=dtype)
     copier(kind, dtype)(out, value, arg_casts=cast)
     return out.item()
@@ -117,7 +118,7 @@ def test_casts(cast: str, kind: str, dtype: torch.dtype, value: float, want: flo
 
 def test_bfloat16_cast_is_torchs_rounding() -> None:
     for value in [0.0, -0.0, 1.0, 1 / 3, 1.00390625, 1.01171875, 3.39e38, -3.4e38, 1e-40, math.inf]:
-        want = torch.tensor(value).bfloat16().view(torch.int16).item() & 0xFFFF
+        want = int(torch.tensor(value).bfloat16().view(torch.int16).item()) & 0xFFFF
         assert struct.unpack("<H", scalar_bytes(value, True, "bf16"))[0] == want
     assert math.isnan(
         torch.tensor(struct.unpack("<h", scalar_bytes(math.nan, True, "bf16"))[0])
@@ -210,8 +211,8 @@ def test_an_int_that_does_not_fit_is_refused() -> None:
 
 def test_argument_count_is_checked() -> None:
     kernel = host.compile_shader(DOUBLE).f
-    for count in (0, 1, 3):
-        with pytest.raises(CallError, match=rf"kernel f takes 2 buffers \(out, a\), not {count} arguments"):
+    for count, given in ((0, "0 arguments were"), (1, "1 argument was"), (3, "3 arguments were")):
+        with pytest.raises(CallError, match=rf"kernel f takes 2 buffers \(out, a\) but {given} given"):
             kernel(*[torch.zeros(1)] * count)
 
 
@@ -293,17 +294,6 @@ def test_every_error_is_a_pymetal_error() -> None:
             kernel(*args)
 
 
-def test_prebound_launch_takes_addresses() -> None:
-    kernel = host.compile_shader(DOUBLE).f.prepare()
-    a, out = torch.arange(1000.0), torch.zeros(1000)
-    kernel.launch(1000, out.data_ptr(), a.data_ptr())
-    assert torch.equal(out, 2 * a)
-    out.zero_()
-    kernel.launch(0, out.data_ptr(), a.data_ptr())
-    kernel.launch_grid((10, 2), out.data_ptr(), a.data_ptr())
-    assert out[:11].tolist() == [*(2 * a)[:10].tolist(), 0]
-
-
 def test_bytes_that_a_kernel_would_misread_are_refused() -> None:
     source = """#include <metal_stdlib>
 using namespace metal;
@@ -314,10 +304,10 @@ kernel void f(device float* out, constant half& h, constant uint3& v, uint i [[t
     kernel = host.compile_shader(source).f
     out = torch.zeros(2)
     for _ in range(2):
-        with pytest.raises(CallError, match=r"reads 2 bytes of 'h' \(buffer 1\), and a Python float binds 4") as caught:
+        with pytest.raises(CallError, match=r"reads 2 bytes of 'h' \(buffer 1\), but a Python float binds 4") as caught:
             kernel(out, 1.5, [1, 2, 3, 4], arg_casts={2: "int32"})
         assert 'arg_casts={1: "fp16"}' in str(caught.value)
-        with pytest.raises(CallError, match=r"reads 16 bytes of 'v' \(buffer 2\), and a Python list binds 24"):
+        with pytest.raises(CallError, match=r"reads 16 bytes of 'v' \(buffer 2\), but a Python list binds 24"):
             kernel(out, 1.5, [1, 2, 3], arg_casts={1: "fp16"})
         kernel(out, 1.5, [1, 2, 3, 4], arg_casts={1: "fp16", 2: "int32"})
         assert out.tolist() == [4.5, 4.5]

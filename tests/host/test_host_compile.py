@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -55,7 +56,7 @@ REFUSED = {
     "goto": ("goto end; end: o[i] = 1;", "goto: Metal does not have it"),
     "long long": ("long long x = 1; o[i] = x;", "long long: Metal has no long long"),
     "pointer without a space": ("float* p = (float*)o;", "its type needs an address space"),
-    "static variable": ("static int n = 0; o[i] = n++;", "it has to be in the constant address space"),
+    "static variable": ("static int n = 0; o[i] = n++;", "it must be in the constant address space"),
     "ambiguous": ("int n = 1; o[i] = metal::max(n, 2u);", "call to 'max' is ambiguous"),
     "math of int": ("int n = 1; o[i] = metal::exp(n);", "call to 'exp' is ambiguous"),
     "syntax": ("o[i] = ;", "expected expression"),
@@ -332,6 +333,32 @@ def test_the_key_holds_the_numerics_and_the_text() -> None:
     assert len(keys) == 4
 
 
+def test_the_key_holds_every_file_of_the_host_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One byte more in any header or module, and kernels are compiled anew."""
+    room = tmp_path / "host"
+    shutil.copytree(build.ROOM, room, ignore=shutil.ignore_patterns("__pycache__"))
+    copied = sorted(path for path in room.rglob("*") if path.is_file())
+    assert build.room_files(room) == copied
+    assert {"metal_text.py", "function_constants.py", "elementary.h", "metal_stdlib"} <= {path.name for path in copied}
+    monkeypatch.setattr(build, "ROOM", room)
+
+    def key() -> str:
+        build._version.cache_clear()
+        return build.Build(build.Source(many(1), "apple", build.default_include_dirs())).key
+
+    try:
+        keys = [key()]
+        for path in copied:
+            whole = path.read_bytes()
+            path.write_bytes(whole + b"\n")
+            keys.append(key())
+            path.write_bytes(whole)
+        assert len(set(keys)) == len(copied) + 1
+        assert key() == keys[0]
+    finally:
+        build._version.cache_clear()
+
+
 @pytest.mark.parametrize("damage", ["library", "manifest", "both", "sums"])
 def test_damaged_entries_are_built_again(own_cache: Path, damage: str) -> None:
     out = torch.zeros(1)
@@ -432,7 +459,7 @@ def test_a_forked_child_can_launch_a_large_grid(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_source_has_to_be_text() -> None:
-    with pytest.raises(TypeError, match="source has to be a str, not bytes"):
+    with pytest.raises(TypeError, match="source must be a str, not bytes"):
         host.compile_shader(b"kernel")  # type: ignore[arg-type]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -95,7 +96,7 @@ def test_threads_default_to_the_elements_of_the_first_tensor() -> None:
 
 
 @pytest.mark.parametrize("threads", [0, [0], [0, 5], [3, 0, 2]])
-def test_no_thread_no_launch(threads: object) -> None:
+def test_no_thread_no_launch(threads: int | list[int]) -> None:
     out = torch.zeros(10, dtype=torch.int32)
     host.compile_shader(COUNT).g(out, threads=threads)
     assert out.sum() == 0
@@ -123,7 +124,7 @@ def test_default_group_sizes() -> None:
 
 
 @pytest.mark.parametrize(("threads", "group"), [(4096, 1025), ([64, 64], [64, 17]), ([8, 8, 8], [1024, 2, 1])])
-def test_groups_have_a_limit(threads: object, group: object) -> None:
+def test_groups_have_a_limit(threads: Any, group: Any) -> None:
     out = torch.zeros(4096, dtype=torch.int32)
     with pytest.raises(ValueError, match="Threadgroup size exceeds 1024 limit"):
         host.compile_shader(COUNT).g(out, threads=threads, group_size=group)
@@ -143,7 +144,7 @@ def test_groups_have_a_limit(threads: object, group: object) -> None:
         (1 << 32, None),
     ],
 )
-def test_wrong_grids(threads: object, group: object) -> None:
+def test_wrong_grids(threads: Any, group: Any) -> None:
     with pytest.raises(RuntimeError):
         host.compile_shader(COUNT).f(torch.zeros(4, dtype=torch.int32), threads=threads, group_size=group)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from host_helper import METAL, evaluate
@@ -98,7 +100,7 @@ class CInt(int):
     def __mod__(self, other: int) -> CInt:
         return CInt(remainder(self, other))
 
-    def _wrapped(name: str):  # type: ignore[no-untyped-def]
+    def _wrapped(name: str) -> Any:  # type: ignore[misc]
         def method(self: CInt, *others: int) -> CInt:
             return CInt(getattr(int, name)(self, *others))
 

@@ -38,9 +38,9 @@ def test_right_sorts() -> None:
 @pytest.mark.parametrize(
     ("x", "n", "casts", "message"),
     [
-        (2, 2, None, "kernel f reads a float at 'x' (buffer 1), and 2 is bound as an integer\nPass 2.0."),
-        (1.5, 2.0, None, "kernel f reads an integer at 'n' (buffer 2), and 2.0 is bound as a float\nPass an int."),
-        (1.5, 2, {3: "int16"}, "kernel f reads a float at 'h' (buffer 3), and 0.5 is bound as an integer\nPass 0.5."),
+        (2, 2, None, "kernel f reads a float at 'x' (buffer 1), but 2 is bound as an integer\nPass 2.0."),
+        (1.5, 2.0, None, "kernel f reads an integer at 'n' (buffer 2), but 2.0 is bound as a float\nPass an int."),
+        (1.5, 2, {3: "int16"}, "kernel f reads a float at 'h' (buffer 3), but 0.5 is bound as an integer\nPass 0.5."),
     ],
 )
 def test_wrong_sorts(x: Any, n: Any, casts: Any, message: str) -> None:

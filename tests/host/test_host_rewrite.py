@@ -7,9 +7,10 @@ import torch
 from host_helper import evaluate
 
 from pymetal.errors import MetalSyntaxError
+from pymetal.host.metal_text import match_bracket, place
 from pymetal.host.rewrite import float_literal, rewrite
 from pymetal.host.signature import parse_parameters, split_list
-from pymetal.host.translate import match_bracket, place, translate
+from pymetal.host.translate import translate
 
 
 @pytest.fixture(autouse=True)

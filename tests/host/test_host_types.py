@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -61,7 +63,8 @@ def test_narrowing_rounds_to_nearest_even(dtype: torch.dtype) -> None:
 def test_bfloat_arithmetic_rounds_once_per_operation() -> None:
     generator = torch.Generator().manual_seed(2)
     a, b, c = (torch.randn(5000, generator=generator).bfloat16() for _ in range(3))
-    for sign, reference in {"+": torch.add, "-": torch.sub, "*": torch.mul, "/": torch.div}.items():
+    operators: dict[str, Callable[..., torch.Tensor]] = {"+": torch.add, "-": torch.sub, "*": torch.mul, "/": torch.div}
+    for sign, reference in operators.items():
         same(evaluate(f"a {sign} b", a, b, output=torch.bfloat16), reference(a, b))
     same(evaluate("a * b + c", a, b, c, output=torch.bfloat16), (a * b) + c)
     same(evaluate("a + 1", a, output=torch.bfloat16), a + 1)

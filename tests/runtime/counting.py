@@ -49,7 +49,7 @@ def allocations(call: Callable[[], object]) -> list[int]:
     """The sizes in bytes of all blocks of memory that torch allocates on the CPU in a call, temporary ones included."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         kept = call()
-    events = seen.profiler.kineto_results.events()  # type: ignore[union-attr]
+    events = seen.profiler.kineto_results.events()
     sizes = [e.nbytes() for e in events if e.name() == "[memory]"]
     del kept
     return [size for size in sizes if size > 0]

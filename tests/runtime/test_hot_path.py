@@ -13,7 +13,7 @@ import torch
 from test_layouts import fresh, scaled, summed
 
 from pymetal.errors import CallError
-from pymetal.runtime import dispatch
+from pymetal.runtime import dispatch, plan_cache
 
 X, Y, ROW = torch.ones(4, 4), torch.ones(4, 4), torch.ones(4)
 OUT = torch.empty(4, 4)
@@ -102,12 +102,12 @@ def test_a_warm_call_plans_and_compiles_nothing(monkeypatch: pytest.MonkeyPatch)
 
 def test_plans_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
-    monkeypatch.setattr(dispatch, "_MAX_PLANS", 5)
+    monkeypatch.setattr(plan_cache, "MAX_PLANS", 5)
     add = fresh(summed)
     for size in range(1, 20):
         x = torch.ones(size)
         assert torch.equal(add(x, x), x + x)
-        assert len(add.caller._launches) <= 5
+        assert len(add.caller.plans) <= 5
 
 
 def test_a_warm_call_on_mps_runs_as_little() -> None:
@@ -116,7 +116,7 @@ def test_a_warm_call_on_mps_runs_as_little() -> None:
     with mps_stand_in.installed() as stand_in:
         x = stand_in.put(X)
         add(x, x)
-        (launch,) = add.caller._launches.values()
+        (launch,) = add.caller.plans.values()
         object.__setattr__(launch, "kernel", lambda *args, threads: None)
         entered, _ = python_calls(lambda: add(x, x))
         assert 3 <= entered <= 12, entered

@@ -128,8 +128,8 @@ def test_every_functor(functor: Functor) -> None:
     for dtype in device_cases.domain(functor):
         calls.append((list(device_cases.operands(functor, dtype, 13)), device_cases.scalars(functor, dtype)))
     chosen = device_cases.domain(functor)[0]
-    forms = [
-        args
+    forms: list[list[Any]] = [
+        list(args)
         for name, args in device_cases.varied(functor, chosen)
         if functor in device_cases.EXAMPLES or name in SOME_FORMS
     ]

@@ -26,7 +26,7 @@ def check(operands: Sequence[torch.Tensor]) -> None:
 
 
 @given(layouts.calls())
-@settings(max_examples=600)
+@settings(max_examples=300)
 def test_any_layout(operands: list[torch.Tensor]) -> None:
     check(operands)
 

@@ -229,7 +229,9 @@ def test_shared_elements_by_counting(data: st.DataObject) -> None:
 
     def offsets(t: torch.Tensor) -> list[int]:
         indices = itertools.product(*(range(n) for n in t.shape))
-        return [t.storage_offset() + sum(i * s for i, s in zip(index, t.stride(), strict=True)) for index in indices]
+        return [
+            int(t.storage_offset()) + sum(i * s for i, s in zip(index, t.stride(), strict=True)) for index in indices
+        ]
 
     out, x = view(), view()
     assert has_internal_overlap(out) == (len(set(offsets(out))) < len(offsets(out)))

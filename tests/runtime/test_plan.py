@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import toolbox
@@ -10,15 +14,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymetal import CallError, dtypes
+import pymetal
+from pymetal import CallError, DeviceError, T, dtypes
 from pymetal.codegen.launch_kernels import Role
 from pymetal.promotion import PROMOTIONS
-from pymetal.runtime import overlap, plan
+from pymetal.runtime import device, overlap, plan, type_promotion
 from pymetal.runtime.device import device_of, find_device
+from pymetal.runtime.strides import contiguous_strides
 
 Tensor = torch.Tensor
 CPU = torch.device("cpu")
-OPERANDS = [
+OPERANDS: list[Any] = [
     *(torch.ones(2, dtype=d) for d in toolbox.DTYPES), *(torch.ones((), dtype=d) for d in toolbox.DTYPES[:6]),
     2, 2.5, True,
 ]  # fmt: skip
@@ -34,14 +40,14 @@ def described(*operands: Tensor | plan.Number) -> list[plan.Operand]:
 def test_operands_meet_where_torch_has_them_meet() -> None:
     for a, b in itertools.product(OPERANDS, OPERANDS):
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            assert plan.promote(described(a, b)) == torch.result_type(a, b), (a, b)
+            assert type_promotion.promote(described(a, b)) == torch.result_type(a, b), (a, b)
 
 
 def test_three_operands() -> None:
     half, long, double = torch.ones(2).half(), torch.ones(2, dtype=torch.int64), torch.ones((), dtype=torch.float64)
-    assert plan.promote(described(half, long, double)) is torch.float16
-    assert plan.promote(described(long, double, 2)) is torch.float64  # a higher kind, though 0-dim
-    assert plan.promote(described(True, long, 1j)) is torch.complex64
+    assert type_promotion.promote(described(half, long, double)) is torch.float16
+    assert type_promotion.promote(described(long, double, 2)) is torch.float64  # a higher kind, though 0-dim
+    assert type_promotion.promote(described(True, long, 1j)) is torch.complex64
 
 
 def test_the_promotion_table_names_torch_s_kinds() -> None:
@@ -51,12 +57,18 @@ def test_the_promotion_table_names_torch_s_kinds() -> None:
 
 
 def test_element_type() -> None:
-    domain = (dtypes.float32, dtypes.bool_)
-    assert plan.element_type("f", torch.bool, domain) is dtypes.bool_
+    @pymetal.unary(dtypes=("bool", torch.float32))
+    def f(x: T) -> T:
+        return x
+
+    def element(dtype: torch.dtype) -> dtypes.DType:
+        return f.caller.element([plan.Operand(dtype, (1,), (1,))])
+
+    assert element(torch.bool) is dtypes.bool_
     with pytest.raises(CallError, match=r"f has no kernel for float64 \(Metal has no double\)"):
-        plan.element_type("f", torch.float64, domain)
+        element(torch.float64)
     with pytest.raises(CallError, match="f has no kernel for float8_e4m3fn\nIt is registered for float32, bool"):
-        plan.element_type("f", torch.float8_e4m3fn, domain)
+        element(torch.float8_e4m3fn)
 
 
 def test_what_travels_by_value() -> None:
@@ -112,17 +124,14 @@ def calls(draw: st.DrawFn) -> list[Tensor]:
     return [draw(tensors(shape)) for _ in range(draw(st.integers(1, 3)))]
 
 
-DOMAIN = (dtypes.int32,)
-
-
 @given(calls())
 def test_a_new_output_is_torch_s(inputs: list[Tensor]) -> None:
-    operator = {1: torch.neg, 2: torch.add, 3: torch.addcmul}[len(inputs)]
-    expected = operator(*inputs)
-    made = plan.make_plan("f", described(*inputs), None, DOMAIN)
+    operators: dict[int, Callable[..., Tensor]] = {1: torch.neg, 2: torch.add, 3: torch.addcmul}
+    expected = operators[len(inputs)](*inputs)
+    made = plan.make_plan("f", dtypes.int32, described(*inputs))
     assert made.element is dtypes.int32
     assert made.shape == expected.shape
-    strides = plan.contiguous_strides(made.shape) if made.strides is None else made.strides
+    strides = contiguous_strides(made.shape) if made.strides is None else made.strides
     # Of a dimension of size 1 the stride says nothing.
     assert [s for s, n in zip(strides, made.shape, strict=True) if n != 1] == [
         s for s, n in zip(expected.stride(), made.shape, strict=True) if n != 1
@@ -148,9 +157,9 @@ def walk(made: plan.Plan, tensors_in_memory: int) -> list[tuple[int, ...]]:
 @given(calls())
 def test_threads_walk_every_element_once(inputs: list[Tensor]) -> None:
     """Whatever dimensions were merged, each output element meets its operands' elements, and nothing else."""
-    made = plan.make_plan("f", described(*inputs), None, DOMAIN)
+    made = plan.make_plan("f", dtypes.int32, described(*inputs))
     shape = made.shape
-    out = plan.contiguous_strides(shape) if made.strides is None else made.strides
+    out = contiguous_strides(shape) if made.strides is None else made.strides
     rows = [out, *(t.expand(shape).stride() for t in inputs)]
     expected = [
         tuple(sum(i * s for i, s in zip(index, strides, strict=True)) for strides in rows)
@@ -164,24 +173,24 @@ def test_calls_that_are_dense() -> None:
     x = torch.empty(4, 5, dtype=torch.int32)
     one = torch.empty(1, dtype=torch.int32)
     for inputs in ([x], [x, x], [x.t(), x.t()], [x, one], [one, x], [x, 2], [x, one.expand(4, 5)], [x[1:], x[1:]]):
-        made = plan.make_plan("f", described(*inputs), None, DOMAIN)
+        made = plan.make_plan("f", dtypes.int32, described(*inputs))
         assert made.form.rank == 0, inputs
         assert made.grid == (made.shape.numel(),)
     for inputs in ([x, x[0]], [x.t(), x.t().contiguous()], [x[:, ::2]]):
-        assert plan.make_plan("f", described(*inputs), None, DOMAIN).form.rank > 0
+        assert plan.make_plan("f", dtypes.int32, described(*inputs)).form.rank > 0
 
 
 def test_dimensions_are_merged() -> None:
     """Three dimensions of which two are contiguous in every operand become two."""
     x = torch.empty(6, 4, 5, dtype=torch.int32)
-    made = plan.make_plan("f", described(x, torch.empty(6, 1, 1, dtype=torch.int32)), None, DOMAIN)
+    made = plan.make_plan("f", dtypes.int32, described(x, torch.empty(6, 1, 1, dtype=torch.int32)))
     assert made.sizes == [20, 6]
     assert made.steps == [1, 1, 0, 20, 20, 1]
 
 
 def test_nothing_to_compute() -> None:
     for shape in ((0,), (3, 0), (0, 4, 2)):
-        made = plan.make_plan("f", described(torch.empty(shape, dtype=torch.int32), 1), None, DOMAIN)
+        made = plan.make_plan("f", dtypes.int32, described(torch.empty(shape, dtype=torch.int32), 1))
         assert made.grid == ()
         assert made.shape == torch.Size(shape)
 
@@ -273,8 +282,41 @@ def test_devices() -> None:
     assert find_device(torch.device("mps", 0)).name == "mps"
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("pymetal.nosuch:DEVICE", "cannot load the device for cpu tensors, pymetal.nosuch:DEVICE: No module named"),
+        ("pymetal.runtime.mps:NOSUCH", "cannot load the device for cpu tensors, pymetal.runtime.mps:NOSUCH: module"),
+        ("pymetal.runtime.mps", "cannot load the device for cpu tensors, pymetal.runtime.mps: "),
+    ],
+)
+def test_a_wrong_row_of_the_device_table(row: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_used", {})
+    monkeypatch.setitem(device.DEVICES, "cpu", row)
+    with pytest.raises(DeviceError, match=message):
+        find_device(CPU)
+
+
+def test_a_device_without_a_row() -> None:
+    with pytest.raises(DeviceError, match="pymetal has no device for meta tensors"):
+        find_device(torch.device("meta"))
+
+
+def test_the_host_device_is_not_imported_for_mps() -> None:
+    text = """
+import sys, torch, pymetal
+from examples.atan2 import atan2
+from pymetal.runtime.device import find_device
+assert find_device(torch.device("mps")).name == "mps"
+atan2.metal_source, atan2.caller
+print(sorted(name for name in sys.modules if name.startswith("pymetal.host")))
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_missing_mps_is_a_device_error() -> None:
-    device = find_device(torch.device("mps"))
-    if not device.available():
+    mps = find_device(torch.device("mps"))
+    if not mps.available():
         with pytest.raises(RuntimeError, match="no MPS device"):
-            device.compile("")
+            mps.compile("")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import kinds
 import pytest
@@ -13,7 +14,7 @@ from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dty
 
 from pymetal import CallError
 from pymetal.functor import Functor
-from pymetal.runtime import plan
+from pymetal.runtime import plan, type_promotion
 
 DOUBLES = (torch.float64, torch.complex128)
 FOREIGN = (torch.float8_e4m3fn, torch.float8_e5m2)
@@ -33,14 +34,14 @@ OPERANDS: list[Operand] = [make(dtype, dims) for dtype in (*kinds.EVERY, *DOUBLE
 def planned(functor: Functor, operands: Sequence[Operand]) -> tuple[torch.dtype, torch.dtype]:
     """What a call plans: the dtype that the operands meet in, and that of the result."""
     described = [plan.describe(o, torch.device("cpu")) for o in operands]
-    found = plan.make_plan(functor.name, described, None, functor.ir.domain, functor.caller.to_float)
-    return found.element.torch, functor.caller.result(found.element).torch
+    element = functor.caller.element(described)
+    return element.torch, functor.caller.result(element).torch
 
 
 def result_type(operands: Sequence[Operand]) -> torch.dtype | None:
     """What a torch operator of two operands computes in; None if it refuses to promote them."""
     try:
-        return torch.result_type(*operands)
+        return torch.result_type(*cast(Any, operands))
     except RuntimeError as error:
         if "Promotion for" not in str(error):
             raise
@@ -88,6 +89,7 @@ def test_every_pair(kind: str) -> None:
             assert message in str(caught.value), (a, b)
             counts["refused"] += 1
             continue
+        assert expected is not None
         element, result = planned(functor, (a, b))
         assert element == read_as(kind, expected, (a, b)), (a, b)
         assert result == elementwise_dtypes(a, b, type_promotion_kind=torch_kind)[1], (a, b)
@@ -212,7 +214,7 @@ def test_the_default_dtype_counts(default: torch.dtype) -> None:
         expected = torch.result_type(make(torch.int32, 1), 0.5)
         assert expected is default
         described = [plan.describe(o, torch.device("cpu")) for o in (make(torch.int32, 1), 0.5)]
-        assert plan.promote(described) is default
+        assert type_promotion.promote(described) is default
     finally:
         torch.set_default_dtype(torch.float32)
 

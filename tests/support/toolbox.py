@@ -37,9 +37,10 @@ def edges(dtype: torch.dtype) -> torch.Tensor:
     if dtype is torch.bool:
         return torch.tensor([False, True])
     if not dtype.is_floating_point:
-        info = torch.iinfo(dtype)
-        wanted = {0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.max // 2, info.min, info.min + 1, info.min // 2}
-        wanted |= {-1, -2, -3, -100} if info.min < 0 else {128, 200}
+        whole = torch.iinfo(dtype)
+        wanted = {0, 1, 2, 3, 7, 100, whole.max, whole.max - 1, whole.max // 2}
+        wanted |= {whole.min, whole.min + 1, whole.min // 2}
+        wanted |= {-1, -2, -3, -100} if whole.min < 0 else {128, 200}
         return torch.tensor(sorted(wanted), dtype=dtype)
     ends = torch.finfo(dtype)
     one = [0.0, ends.smallest_normal, ends.smallest_normal / 2, ends.eps, 0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 10.0]
@@ -82,7 +83,7 @@ def assert_equal(actual: torch.Tensor, expected: torch.Tensor, inputs: Sequence[
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
     wrong = distance(actual, expected) > ulp if actual.is_floating_point() else actual != expected
     if wrong.any():
-        at = int(wrong.flatten().nonzero()[0])
+        at = int(wrong.flatten().nonzero()[0].item())
         flat = [t.expand(actual.shape).flatten()[at].item() for t in inputs if isinstance(t, torch.Tensor)]
         raise AssertionError(
             f"{int(wrong.sum())} of {wrong.numel()} elements differ by more than {ulp} ulp ({actual.dtype}); "

@@ -17,7 +17,10 @@
 //
 // Double division and square root are the slowest instructions there are: quotient and square_root do without.
 // Literals are integers or floats exact in binary, as an unsuffixed one would be taken for Metal's and get an f.
-// How everything is derived is told in tools/fit_elementary.py.
+//
+// This header stands by itself; functions.h calls it for every elementary function of Metal but fmod, which is libm's.
+// To it belong tools/fit_elementary.py, which derives its constants, tools/elementary_library.py,
+// tests/host/test_elementary.py and benchmarks/elementary.py.
 #pragma once
 
 #define PYMETAL_INLINE static inline __attribute__((always_inline))

@@ -89,29 +89,29 @@ constexpr int exponent(float x) {
 }
 }  // namespace detail
 
-PYMETAL_MATH1(exp, float, pymetal_host::m_exp(x))
-PYMETAL_MATH1(exp2, float, pymetal_host::m_exp2(x))
-PYMETAL_MATH1(exp10, float, pymetal_host::m_exp10(x))
-PYMETAL_MATH1(log, float, pymetal_host::m_log(x))
-PYMETAL_MATH1(log2, float, pymetal_host::m_log2(x))
-PYMETAL_MATH1(log10, float, pymetal_host::m_log10(x))
-PYMETAL_MATH1(sin, float, pymetal_host::m_sin(x))
-PYMETAL_MATH1(cos, float, pymetal_host::m_cos(x))
-PYMETAL_MATH1(tan, float, pymetal_host::m_tan(x))
-PYMETAL_MATH1(sinpi, float, pymetal_host::m_sinpi(x))
-PYMETAL_MATH1(cospi, float, pymetal_host::m_cospi(x))
-PYMETAL_MATH1(tanpi, float, pymetal_host::m_tanpi(x))
-PYMETAL_MATH1(asin, float, pymetal_host::m_asin(x))
-PYMETAL_MATH1(acos, float, pymetal_host::m_acos(x))
-PYMETAL_MATH1(atan, float, pymetal_host::m_atan(x))
-PYMETAL_MATH1(sinh, float, pymetal_host::m_sinh(x))
-PYMETAL_MATH1(cosh, float, pymetal_host::m_cosh(x))
-PYMETAL_MATH1(tanh, float, pymetal_host::m_tanh(x))
-PYMETAL_MATH1(asinh, float, pymetal_host::m_asinh(x))
-PYMETAL_MATH1(acosh, float, pymetal_host::m_acosh(x))
-PYMETAL_MATH1(atanh, float, pymetal_host::m_atanh(x))
+PYMETAL_MATH1(exp, float, pymetal_host::exp_(x))
+PYMETAL_MATH1(exp2, float, pymetal_host::exp2_(x))
+PYMETAL_MATH1(exp10, float, pymetal_host::exp10_(x))
+PYMETAL_MATH1(log, float, pymetal_host::log_(x))
+PYMETAL_MATH1(log2, float, pymetal_host::log2_(x))
+PYMETAL_MATH1(log10, float, pymetal_host::log10_(x))
+PYMETAL_MATH1(sin, float, pymetal_host::sin_(x))
+PYMETAL_MATH1(cos, float, pymetal_host::cos_(x))
+PYMETAL_MATH1(tan, float, pymetal_host::tan_(x))
+PYMETAL_MATH1(sinpi, float, pymetal_host::sinpi_(x))
+PYMETAL_MATH1(cospi, float, pymetal_host::cospi_(x))
+PYMETAL_MATH1(tanpi, float, pymetal_host::tanpi_(x))
+PYMETAL_MATH1(asin, float, pymetal_host::asin_(x))
+PYMETAL_MATH1(acos, float, pymetal_host::acos_(x))
+PYMETAL_MATH1(atan, float, pymetal_host::atan_(x))
+PYMETAL_MATH1(sinh, float, pymetal_host::sinh_(x))
+PYMETAL_MATH1(cosh, float, pymetal_host::cosh_(x))
+PYMETAL_MATH1(tanh, float, pymetal_host::tanh_(x))
+PYMETAL_MATH1(asinh, float, pymetal_host::asinh_(x))
+PYMETAL_MATH1(acosh, float, pymetal_host::acosh_(x))
+PYMETAL_MATH1(atanh, float, pymetal_host::atanh_(x))
 PYMETAL_MATH1(sqrt, float, __builtin_sqrtf(x))
-PYMETAL_MATH1(rsqrt, float, pymetal_host::m_rsqrt(x))
+PYMETAL_MATH1(rsqrt, float, pymetal_host::rsqrt_(x))
 PYMETAL_MATH1(fabs, float, __builtin_fabsf(x))
 PYMETAL_MATH1(ceil, float, __builtin_ceilf(x))
 PYMETAL_MATH1(floor, float, __builtin_floorf(x))
@@ -123,10 +123,10 @@ PYMETAL_MATH1(sign, float, detail::sign(x))
 PYMETAL_MATH1(saturate, float, detail::least(detail::greatest(x, 0.0f), 1.0f))
 PYMETAL_MATH1(ilogb, int, detail::exponent(x))
 
-PYMETAL_MATH2(atan2, pymetal_host::m_atan2(x, y))
-PYMETAL_MATH2(pow, pymetal_host::m_pow(x, y))
-PYMETAL_MATH2(powr, pymetal_host::m_powr(x, y))
-PYMETAL_MATH2(fmod, pymetal_host::m_fmod(x, y))
+PYMETAL_MATH2(atan2, pymetal_host::atan2_(x, y))
+PYMETAL_MATH2(pow, pymetal_host::pow_(x, y))
+PYMETAL_MATH2(powr, pymetal_host::powr_(x, y))
+PYMETAL_MATH2(fmod, __builtin_fmodf(x, y))
 PYMETAL_MATH2(fmin, detail::least(x, y))
 PYMETAL_MATH2(fmax, detail::greatest(x, y))
 PYMETAL_MATH2(copysign, __builtin_copysignf(x, y))
@@ -181,8 +181,8 @@ constexpr vec<T, N> ldexp(vec<T, N> v, vec<int, N> k) {
 // A reference out of these may lie in any space, hence the deduced type.
 template <class R>
 constexpr float sincos(float x, R& cosine) {
-  cosine = pymetal_host::m_cos(x);
-  return pymetal_host::m_sin(x);
+  cosine = pymetal_host::cos_(x);
+  return pymetal_host::sin_(x);
 }
 template <class R>
 constexpr half sincos(half x, R& cosine) {

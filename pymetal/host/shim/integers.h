@@ -15,9 +15,12 @@ using bits_t = __make_unsigned(T);
 template <class T>
 constexpr int width = sizeof(T) * 8;
 
+// The product of two ulong needs an unsigned type.
 template <class T>
-constexpr T saturated(wide_t<T> v) {
-  return v < wide_t<T>(low<T>) ? low<T> : v > wide_t<T>(high<T>) ? high<T> : static_cast<T>(v);
+using product_t = conditional_t<__is_unsigned(T), unsigned __int128, __int128>;
+template <class T, class V>
+constexpr T saturated(V v) {
+  return v < V(low<T>) ? low<T> : v > V(high<T>) ? high<T> : static_cast<T>(v);
 }
 template <class T>
 constexpr T int_abs(T x) {
@@ -115,7 +118,7 @@ concept whole = __is_integral(T) && !__is_same(T, bool);
   }                                                                                                         \
   constexpr T hadd(T x, T y) { return static_cast<T>((detail::wide_t<T>(x) + y) >> 1); }                    \
   constexpr T rhadd(T x, T y) { return static_cast<T>((detail::wide_t<T>(x) + y + 1) >> 1); }               \
-  constexpr T madsat(T x, T y, T z) { return detail::saturated<T>(detail::wide_t<T>(x) * y + z); }          \
+  constexpr T madsat(T x, T y, T z) { return detail::saturated<T>(detail::product_t<T>(x) * y + z); }       \
   constexpr T extract_bits(T x, uint offset, uint count) { return detail::int_extract<T>(x, offset, count); } \
   constexpr T insert_bits(T base, T insert, uint offset, uint count) {                                      \
     return detail::int_insert<T>(base, insert, offset, count);                                              \
@@ -127,35 +130,8 @@ PYMETAL_INTEGER_OVERLOADS(ushort)
 PYMETAL_INTEGER_OVERLOADS(int)
 PYMETAL_INTEGER_OVERLOADS(uint)
 PYMETAL_INTEGER_OVERLOADS(long)
+PYMETAL_INTEGER_OVERLOADS(ulong)
 #undef PYMETAL_INTEGER_OVERLOADS
-// ulong apart: the product of two of them needs an unsigned wide type.
-constexpr ulong abs(ulong x) { return x; }
-constexpr ulong absdiff(ulong x, ulong y) { return x > y ? x - y : y - x; }
-constexpr ulong addsat(ulong x, ulong y) { return x + y < x ? ~0ul : x + y; }
-constexpr ulong subsat(ulong x, ulong y) { return x < y ? 0ul : x - y; }
-constexpr ulong min(ulong x, ulong y) { return y < x ? y : x; }
-constexpr ulong max(ulong x, ulong y) { return x < y ? y : x; }
-constexpr ulong min3(ulong x, ulong y, ulong z) { return min(x, min(y, z)); }
-constexpr ulong max3(ulong x, ulong y, ulong z) { return max(x, max(y, z)); }
-constexpr ulong median3(ulong x, ulong y, ulong z) { return max(min(x, y), min(max(x, y), z)); }
-constexpr ulong clamp(ulong x, ulong low, ulong high) { return min(max(x, low), high); }
-constexpr ulong clz(ulong x) { return detail::int_clz<ulong>(x); }
-constexpr ulong ctz(ulong x) { return detail::int_ctz<ulong>(x); }
-constexpr ulong popcount(ulong x) { return detail::int_popcount<ulong>(x); }
-constexpr ulong reverse_bits(ulong x) { return detail::int_reverse<ulong>(x); }
-constexpr ulong rotate(ulong x, ulong by) { return detail::int_rotate<ulong>(x, by); }
-constexpr ulong mulhi(ulong x, ulong y) { return detail::int_mulhi<ulong>(x, y); }
-constexpr ulong madhi(ulong x, ulong y, ulong z) { return mulhi(x, y) + z; }
-constexpr ulong hadd(ulong x, ulong y) { return (x & y) + ((x ^ y) >> 1); }
-constexpr ulong rhadd(ulong x, ulong y) { return (x | y) - ((x ^ y) >> 1); }
-constexpr ulong madsat(ulong x, ulong y, ulong z) {
-  const unsigned __int128 v = static_cast<unsigned __int128>(x) * y + z;
-  return v > ~0ul ? ~0ul : static_cast<ulong>(v);
-}
-constexpr ulong extract_bits(ulong x, uint offset, uint count) { return detail::int_extract<ulong>(x, offset, count); }
-constexpr ulong insert_bits(ulong base, ulong insert, uint offset, uint count) {
-  return detail::int_insert<ulong>(base, insert, offset, count);
-}
 
 constexpr int mul24(int x, int y) { return detail::low24(x) * detail::low24(y); }
 constexpr uint mul24(uint x, uint y) { return detail::low24(x) * detail::low24(y); }

@@ -103,47 +103,33 @@ constexpr long number_of() {
   return metal::is_floating_point_v<U> && metal::is_scalar_v<U> ? 1 : __is_integral(U) ? 2 : 0;
 }
 
-#define PYMETAL_POINTER_SLOT(SPACE, WRITABLE)                               \
-  template <int S, class T>                                                 \
-  struct slot<S, SPACE T*> {                                                \
-    SPACE T* p;                                                             \
-    static constexpr long info[4] = {kind_pointer, number_of<T>(), WRITABLE, size_of<T>()}; \
-    slot(void* const* a) : p((SPACE T*)a[S]) {}                             \
-    SPACE T* get(const grid&, position) const { return p; }                 \
+#define PYMETAL_SLOT(SPACE, MARK, KIND, WRITABLE, VALUE)                            \
+  template <int S, class T>                                                         \
+  struct slot<S, SPACE T MARK> {                                                    \
+    SPACE T* p;                                                                     \
+    static constexpr long info[4] = {KIND, number_of<T>(), WRITABLE, size_of<T>()}; \
+    slot(void* const* a) : p((SPACE T*)a[S]) {}                                     \
+    SPACE T MARK get(const grid&, position) const { return VALUE; }                 \
   };
-PYMETAL_POINTER_SLOT(device, 1)
-PYMETAL_POINTER_SLOT(const device, 0)
-PYMETAL_POINTER_SLOT(constant, 0)
-#undef PYMETAL_POINTER_SLOT
-
-#define PYMETAL_REFERENCE_SLOT(SPACE, WRITABLE)                             \
-  template <int S, class T>                                                 \
-  struct slot<S, SPACE T&> {                                                \
-    SPACE T* p;                                                             \
-    static constexpr long info[4] = {kind_reference, number_of<T>(), WRITABLE, size_of<T>()}; \
-    slot(void* const* a) : p((SPACE T*)a[S]) {}                             \
-    SPACE T& get(const grid&, position) const { return *p; }                \
-  };
-PYMETAL_REFERENCE_SLOT(device, 1)
-PYMETAL_REFERENCE_SLOT(const device, 0)
-#undef PYMETAL_REFERENCE_SLOT
+PYMETAL_SLOT(device, *, kind_pointer, 1, p)
+PYMETAL_SLOT(const device, *, kind_pointer, 0, p)
+PYMETAL_SLOT(constant, *, kind_pointer, 0, p)
+PYMETAL_SLOT(device, &, kind_reference, 1, *p)
+PYMETAL_SLOT(const device, &, kind_reference, 0, *p)
+#undef PYMETAL_SLOT
 
 // A copy, so that the compiler knows that no store of the kernel changes it.
-template <int S, class T>
-struct slot<S, constant T&> {
-  alignas(T) unsigned char copy[sizeof(T)];
-  static constexpr long info[4] = {kind_reference, number_of<T>(), 0, sizeof(T)};
-  slot(void* const* a) { __builtin_memcpy(copy, a[S], sizeof(T)); }
-  constant T& get(const grid&, position) const { return *(constant T*)copy; }
-};
-
-template <int S, class T>
-struct slot<S, const T&> {
-  alignas(T) unsigned char copy[sizeof(T)];
-  static constexpr long info[4] = {kind_reference, number_of<T>(), 0, sizeof(T)};
-  slot(void* const* a) { __builtin_memcpy(copy, a[S], sizeof(T)); }
-  const T& get(const grid&, position) const { return *(const T*)copy; }
-};
+#define PYMETAL_COPY_SLOT(SPACE)                                                  \
+  template <int S, class T>                                                       \
+  struct slot<S, SPACE T&> {                                                      \
+    alignas(T) unsigned char copy[sizeof(T)];                                     \
+    static constexpr long info[4] = {kind_reference, number_of<T>(), 0, sizeof(T)}; \
+    slot(void* const* a) { __builtin_memcpy(copy, a[S], sizeof(T)); }             \
+    SPACE T& get(const grid&, position) const { return *(SPACE T*)copy; }         \
+  };
+PYMETAL_COPY_SLOT(constant)
+PYMETAL_COPY_SLOT(const)
+#undef PYMETAL_COPY_SLOT
 
 template <int S, class T>
   requires(__is_integral(T))

@@ -8,7 +8,7 @@
 #include "vectors.h"
 #include "containers.h"
 #include "numeric_limits.h"
-#include "math_backend.h"
+#include "elementary.h"
 #include "functions.h"
 #include "integers.h"
 #include "relational.h"

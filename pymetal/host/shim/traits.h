@@ -48,83 +48,37 @@ template <class T>
 struct remove_cv {
   using type = __remove_cv(T);
 };
-template <class T>
-struct remove_cv<device T> {
-  using type = __remove_cv(T);
-};
-template <class T>
-struct remove_cv<const device T> {
-  using type = __remove_cv(T);
-};
-template <class T>
-struct remove_cv<constant T> {
-  using type = __remove_cv(T);
-};
-template <class T>
-struct remove_cv<threadgroup T> {
-  using type = __remove_cv(T);
-};
-template <class T>
-struct remove_cv<const threadgroup T> {
-  using type = __remove_cv(T);
-};
+#define PYMETAL_REMOVE_CV(QUALIFIERS)  \
+  template <class T>                   \
+  struct remove_cv<QUALIFIERS T> {     \
+    using type = __remove_cv(T);       \
+  };
+PYMETAL_REMOVE_CV(device)
+PYMETAL_REMOVE_CV(const device)
+PYMETAL_REMOVE_CV(constant)
+PYMETAL_REMOVE_CV(threadgroup)
+PYMETAL_REMOVE_CV(const threadgroup)
+#undef PYMETAL_REMOVE_CV
 template <class T>
 using remove_cv_t = typename remove_cv<T>::type;
 
-template <class T>
-struct remove_reference {
-  using type = __remove_reference_t(T);
-};
-template <class T>
-using remove_reference_t = typename remove_reference<T>::type;
-template <class T>
-struct remove_const {
-  using type = __remove_const(T);
-};
-template <class T>
-using remove_const_t = typename remove_const<T>::type;
-template <class T>
-struct remove_volatile {
-  using type = __remove_volatile(T);
-};
-template <class T>
-using remove_volatile_t = typename remove_volatile<T>::type;
-template <class T>
-struct remove_pointer {
-  using type = __remove_pointer(T);
-};
-template <class T>
-using remove_pointer_t = typename remove_pointer<T>::type;
-template <class T>
-struct remove_extent {
-  using type = __remove_extent(T);
-};
-template <class T>
-using remove_extent_t = typename remove_extent<T>::type;
-template <class T>
-using decay_t = __decay(T);
-template <class T>
-struct decay {
-  using type = decay_t<T>;
-};
-template <class T>
-struct add_const {
-  using type = const T;
-};
-template <class T>
-using add_const_t = const T;
-template <class T>
-struct make_signed {
-  using type = __make_signed(T);
-};
-template <class T>
-using make_signed_t = typename make_signed<T>::type;
-template <class T>
-struct make_unsigned {
-  using type = __make_unsigned(T);
-};
-template <class T>
-using make_unsigned_t = typename make_unsigned<T>::type;
+#define PYMETAL_TRANSFORMATION(NAME, ...)  \
+  template <class T>                       \
+  struct NAME {                            \
+    using type = __VA_ARGS__;              \
+  };                                       \
+  template <class T>                       \
+  using NAME##_t = typename NAME<T>::type;
+PYMETAL_TRANSFORMATION(remove_reference, __remove_reference_t(T))
+PYMETAL_TRANSFORMATION(remove_const, __remove_const(T))
+PYMETAL_TRANSFORMATION(remove_volatile, __remove_volatile(T))
+PYMETAL_TRANSFORMATION(remove_pointer, __remove_pointer(T))
+PYMETAL_TRANSFORMATION(remove_extent, __remove_extent(T))
+PYMETAL_TRANSFORMATION(decay, __decay(T))
+PYMETAL_TRANSFORMATION(add_const, const T)
+PYMETAL_TRANSFORMATION(make_signed, __make_signed(T))
+PYMETAL_TRANSFORMATION(make_unsigned, __make_unsigned(T))
+PYMETAL_TRANSFORMATION(underlying_type, __underlying_type(T))
 
 template <class T>
 T&& declval() noexcept;
@@ -215,19 +169,8 @@ template <class T, class... A>
 inline constexpr bool is_constructible_v = __is_constructible(T, A...);
 template <class T, class... A>
 struct is_constructible : bool_constant<__is_constructible(T, A...)> {};
-template <class T>
-struct underlying_type {
-  using type = __underlying_type(T);
-};
-template <class T>
-using underlying_type_t = typename underlying_type<T>::type;
-
-template <class T>
-struct make_scalar {
-  using type = detail::scalar_t<T>;
-};
-template <class T>
-using make_scalar_t = typename make_scalar<T>::type;
+PYMETAL_TRANSFORMATION(make_scalar, detail::scalar_t<T>)
+#undef PYMETAL_TRANSFORMATION
 
 }  // namespace metal
 

@@ -71,49 +71,41 @@ struct vec : detail::components<T, N> {
   vec(const vec&) = default;
   vec& operator=(const vec&) = default;
 
-#define PYMETAL_COPY(FROM)      \
-  this->x = FROM.x;             \
-  this->y = FROM.y;             \
-  if constexpr (N > 2) {        \
-    this->z = FROM.z;           \
-  }                             \
-  if constexpr (N > 3) {        \
-    this->w = FROM.w;           \
+#define PYMETAL_COPY(TO, FROM)         \
+  TO x = static_cast<T>(FROM.x);       \
+  TO y = static_cast<T>(FROM.y);       \
+  if constexpr (N > 2) {               \
+    TO z = static_cast<T>(FROM.z);     \
+  }                                    \
+  if constexpr (N > 3) {               \
+    TO w = static_cast<T>(FROM.w);     \
   }
   template <int = 0>
   constexpr vec(const device vec& o) {
-    PYMETAL_COPY(o)
+    PYMETAL_COPY(this->, o)
   }
   template <int = 0>
   constexpr vec(constant vec& o) {
-    PYMETAL_COPY(o)
+    PYMETAL_COPY(this->, o)
   }
   template <int = 0>
   constexpr vec(const threadgroup vec& o) {
-    PYMETAL_COPY(o)
+    PYMETAL_COPY(this->, o)
   }
   template <int = 0>
   constexpr vec& operator=(const device vec& o) {
-    PYMETAL_COPY(o)
+    PYMETAL_COPY(this->, o)
     return *this;
   }
   template <int = 0>
   constexpr vec& operator=(constant vec& o) {
-    PYMETAL_COPY(o)
+    PYMETAL_COPY(this->, o)
     return *this;
   }
-#undef PYMETAL_COPY
-#define PYMETAL_STORE(TO, FROM)                    \
-  template <int = 0>                               \
+#define PYMETAL_STORE(TO, FROM)                      \
+  template <int = 0>                                 \
   constexpr void operator=(this TO vec& s, FROM o) { \
-    s.x = o.x;                                     \
-    s.y = o.y;                                     \
-    if constexpr (N > 2) {                         \
-      s.z = o.z;                                   \
-    }                                              \
-    if constexpr (N > 3) {                         \
-      s.w = o.w;                                   \
-    }                                              \
+    PYMETAL_COPY(s., o)                              \
   }
   PYMETAL_STORE(device, const vec&)
   PYMETAL_STORE(device, const device vec&)
@@ -127,15 +119,9 @@ struct vec : detail::components<T, N> {
   template <class U>
     requires(!__is_same(U, T))
   constexpr explicit vec(vec<U, N> o) {
-    this->x = static_cast<T>(o.x);
-    this->y = static_cast<T>(o.y);
-    if constexpr (N > 2) {
-      this->z = static_cast<T>(o.z);
-    }
-    if constexpr (N > 3) {
-      this->w = static_cast<T>(o.w);
-    }
+    PYMETAL_COPY(this->, o)
   }
+#undef PYMETAL_COPY
   constexpr vec(T a, T b)
     requires(N == 2)
       : detail::components<T, N>{{a}, {b}} {}
@@ -192,38 +178,16 @@ struct vec : detail::components<T, N> {
     return detail::selection<T, S, I...>{s};
   }
 
-  // f of each component, or of each pair of components.
-  template <class F>
-  static constexpr auto map(F f, vec a) {
-    using R = vec<decltype(f(a.x)), N>;
+  // f of each component of some vectors.
+  template <class F, class... V>
+  static constexpr auto map(F f, V... v) {
+    using R = vec<decltype(f(v.x...)), N>;
     if constexpr (N == 2) {
-      return R(f(a.x), f(a.y));
+      return R(f(v.x...), f(v.y...));
     } else if constexpr (N == 3) {
-      return R(f(a.x), f(a.y), f(a.z));
+      return R(f(v.x...), f(v.y...), f(v.z...));
     } else {
-      return R(f(a.x), f(a.y), f(a.z), f(a.w));
-    }
-  }
-  template <class F, class B>
-  static constexpr auto map(F f, vec a, B b) {
-    using R = vec<decltype(f(a.x, b.x)), N>;
-    if constexpr (N == 2) {
-      return R(f(a.x, b.x), f(a.y, b.y));
-    } else if constexpr (N == 3) {
-      return R(f(a.x, b.x), f(a.y, b.y), f(a.z, b.z));
-    } else {
-      return R(f(a.x, b.x), f(a.y, b.y), f(a.z, b.z), f(a.w, b.w));
-    }
-  }
-  template <class F, class B, class C>
-  static constexpr auto map(F f, vec a, B b, C c) {
-    using R = vec<decltype(f(a.x, b.x, c.x)), N>;
-    if constexpr (N == 2) {
-      return R(f(a.x, b.x, c.x), f(a.y, b.y, c.y));
-    } else if constexpr (N == 3) {
-      return R(f(a.x, b.x, c.x), f(a.y, b.y, c.y), f(a.z, b.z, c.z));
-    } else {
-      return R(f(a.x, b.x, c.x), f(a.y, b.y, c.y), f(a.z, b.z, c.z), f(a.w, b.w, c.w));
+      return R(f(v.x...), f(v.y...), f(v.z...), f(v.w...));
     }
   }
 
@@ -340,12 +304,8 @@ struct packed_vec {
   using packed_##NAME##3 = metal::packed_vec<T, 3>; \
   using packed_##NAME##4 = metal::packed_vec<T, 4>; \
   namespace metal {                          \
-  using ::NAME##2;                           \
-  using ::NAME##3;                           \
-  using ::NAME##4;                           \
-  using ::packed_##NAME##2;                  \
-  using ::packed_##NAME##3;                  \
-  using ::packed_##NAME##4;                  \
+  using ::NAME##2, ::NAME##3, ::NAME##4;     \
+  using ::packed_##NAME##2, ::packed_##NAME##3, ::packed_##NAME##4; \
   }
 PYMETAL_VECTORS(bool, bool)
 PYMETAL_VECTORS(char, char)
