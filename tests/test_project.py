@@ -188,6 +188,15 @@ def test_what_tests_share_is_used_and_says_what_it_is() -> None:
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path.name
 
 
+def test_the_table_of_kinds_names_what_exists() -> None:
+    table = re.search(
+        r"^KIND_OF = \{\n(.*?)^\}", (ROOT / "tests/conftest.py").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert table is not None
+    for name in re.findall(r'"([\w./]+)":', table[1]):
+        assert (ROOT / "tests" / name).exists(), name
+
+
 def test_every_test_is_of_one_kind(request: pytest.FixtureRequest) -> None:
     kinds = {"unit", "host", "upstream", "gallery"}
     for item in request.session.items:

@@ -17,6 +17,7 @@ from pymetal import host
 
 ROOT = Path(__file__).parents[2]
 FILES = tuple(by_file())
+SLOW = "BinaryKernel.metal"  # 6,000 kernels
 RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 
@@ -39,7 +40,10 @@ def test_files_are_those_of_upstream(emitted: dict[str, str]) -> None:
             assert f"struct {functor}_functor {{" in emitted[name]
 
 
-@pytest.mark.parametrize("name", [*FILES, "UnimplementedKernel.metal"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if n == SLOW else ()) for n in (*FILES, "UnimplementedKernel.metal")],
+)
 def test_registered_form_compiles(emitted: dict[str, str], name: str) -> None:
     text = emitted[name]
     if name == "PointwiseOps.metal" and RELEASE < (2, 15):
@@ -48,7 +52,7 @@ def test_registered_form_compiles(emitted: dict[str, str], name: str) -> None:
         text += "kernel void empty(device float* out [[buffer(0)]], uint i [[thread_position_in_grid]]) {}\n"
     library = host.compile_shader(text)
     assert dir(library)
-    if name == "BinaryKernel.metal":
+    if name == SLOW:
         assert {"hypot_dense_float_float", "eq_strided_bool_float2", "lerp_alpha_dense_half_half_float"} <= set(
             dir(library)
         )
