@@ -197,15 +197,11 @@ class ShaderLibrary:
 
     def _code(self, name: str) -> ctypes.CDLL:
         """The loaded library that holds the kernel's entry points."""
-        code = self._loaded.get(name)
-        if code is None:
-            with self._lock:
-                code = self._loaded.get(name)
-                if code is None:
-                    code = self._load([name])
-        return code
+        if name not in self._loaded:
+            self.prepare([name])
+        return self._loaded[name]
 
-    def _load(self, names: Sequence[str]) -> ctypes.CDLL:
+    def _load(self, names: Sequence[str]) -> None:
         _load_libm()
         path = self._build.library(names)
         try:
@@ -215,7 +211,6 @@ class ShaderLibrary:
             raise DeviceError(f"cannot load a compiled kernel: {error}", hint=hint) from error
         for name in self._kernels if self._build.is_whole else names:
             self._loaded[name] = code
-        return code
 
 
 @functools.cache

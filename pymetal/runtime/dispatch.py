@@ -133,7 +133,9 @@ class Caller(CallTypes, Parameters):
         self, launch: Launch, out: torch.Tensor, operands: Sequence[Any], numbers: dict[str, Number]
     ) -> torch.Tensor:
         if out.numel() <= MAX_THREADS:
-            return launch.run(out, operands, self.bind(numbers, launch.key.scalars))
+            pairs = zip(operands, launch.in_memory, strict=True)
+            values = [o if in_memory or not isinstance(o, torch.Tensor) else o.item() for o, in_memory in pairs]
+            return launch.run(out, values, self.bind(numbers, launch.key.scalars))
         # Two launches of half the elements each.
         dim = max(range(out.dim()), key=lambda d: out.shape[d])
         half = out.shape[dim] // 2

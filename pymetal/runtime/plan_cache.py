@@ -40,17 +40,13 @@ class Launch:
         return torch.empty_strided(plan.shape, plan.strides, dtype=self.dtype, device=self.device)
 
     def run(self, out: torch.Tensor, operands: Sequence[Any], scalars: Sequence[Bound]) -> torch.Tensor:
-        """Writes the result to `out`, and returns it."""
+        """Writes the result to `out`, and returns it; operands that are bound by value are given as numbers."""
         if self.has_numbers:
             triples = zip(operands, self.in_memory, self.key.inputs, strict=True)
-            operands = [a if in_memory else bind_number(_number(a), dtype) for a, in_memory, dtype in triples]
+            operands = [a if in_memory else bind_number(a, dtype) for a, in_memory, dtype in triples]
         if self.plan.grid:
             self.kernel(out, *operands, *scalars, *self.extra, threads=self.threads)
         return out
-
-
-def _number(operand: Any) -> Any:
-    return operand.item() if isinstance(operand, torch.Tensor) else operand
 
 
 def dispatch_key(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:

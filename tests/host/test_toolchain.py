@@ -6,6 +6,7 @@ import os
 import platform
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,18 @@ def test_code_is_the_same_on_every_processor(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(build, "_processor_features", lambda: frozenset({"sse2", "avx", "avx2", "fma"}))
     with pytest.raises(ToolchainError, match="needs a processor with AVX2, FMA, F16C; this one has no F16C"):
         build.machine_flags.__wrapped__()
+
+
+def test_nothing_keeps_windows_out_at_import() -> None:
+    """No module of the host package or the runtime imports what only Unix has."""
+    text = """
+import importlib, pkgutil, sys, torch
+sys.modules.update(dict.fromkeys(("fcntl", "grp", "pwd", "resource", "termios")))
+import pymetal.host, pymetal.runtime
+for package in (pymetal.host, pymetal.runtime):
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+        print(module.name)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) > 20
