@@ -2,7 +2,7 @@
 
     python tools/fuzz_language.py --programs 5000 --seed 1000000
 
-Prints each disagreement with the seed that shows it again, and exits with 1 if there is one. The tests run a few
+Prints each disagreement with the seed that shows it again, and exits with 1 if there is one. The tests run a
 hundred of the same programs.
 """
 

@@ -383,7 +383,7 @@ def test_literals_give_way_as_in_torch(tmp_path: Any) -> None:
     module = toolbox.load(tmp_path, head + "".join(texts))
     with toolbox.batch("ieee"):
         runs = []
-        for number, (_, expression, n) in enumerate(cases):
+        for number, (_, expression, literal) in enumerate(cases):
             functor = getattr(module, f"f{number}")
             for dtype in functor.ir.domain:
                 x = toolbox.edges(dtype.torch)

@@ -19,7 +19,7 @@ import torch
 
 from pymetal import host
 from pymetal.functor import Functor
-from pymetal.host import float_mode
+from pymetal.host import build, float_mode
 from pymetal.host.device import HostDevice
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -201,6 +201,17 @@ class Batch:
         for p in group:
             p.library = library
         self.waiting = [p for p in self.waiting if p not in group]
+
+
+@contextlib.contextmanager
+def unoptimized() -> Iterator[None]:
+    """Inside, the host device compiles without optimization, in a quarter of the time.
+
+    For many programs whose text is compared; keep some of their kind optimized, which shows undefined behaviour.
+    """
+    flags = build._code_flags
+    with mock.patch.object(build, "_code_flags", lambda numerics: (*flags(numerics), "-O0")):
+        yield
 
 
 @contextlib.contextmanager
