@@ -103,6 +103,7 @@ def test_windows_line_ends(tmp_path: Path) -> None:
     scope = {"__name__": "crlf", "__file__": str(path)}
     with pytest.raises(PyMetalError) as caught:
         exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), scope)
+    assert caught.value.span is not None
     assert caught.value.span.text == "    return x + nowhere"
 
 
