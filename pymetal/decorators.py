@@ -39,21 +39,21 @@ class Decorator:
         self, function: Decorated | None = None, /, *, promotion: str = "default", dtypes: object = None,
         opmath: bool = False, max_ulp: object = None, **unknown: object,
     ) -> Functor | Callable[[Decorated], Functor]:  # fmt: skip
-        """The functor of `function`, or, without one, a decorator.
+        """Makes a functor of `function`; without one, returns a decorator that does.
 
         Args:
             promotion: torch's promotion kind: "default", "int_to_float", "always_bool", "complex_to_float",
                 "bool_to_long", "no_opmath".
             dtypes: the registered element types: torch dtypes, or "floating", "integral", "bool", "complex", or
                 several of these.
-            opmath: compute half and bfloat at float precision, rounding once.
+            opmath: compute half and bfloat in float, and round the result once.
             max_ulp: the largest error that `pymetal check` accepts, in units in the last place: a number, or a dict
                 from what `dtypes=` takes to numbers.
 
         Raises:
-            PyMetalError: the function cannot become Metal; the message shows the place and the way out.
+            PyMetalError: the function cannot become Metal; the message shows the place and what to write instead.
+            CallError: there is no such keyword.
         """
-
         for name in unknown:
             near = nearest(name, _KEYWORDS)
             raise CallError(

@@ -1,7 +1,7 @@
-"""What goes wrong, as exceptions that say where and what to do.
+"""Errors: exceptions whose messages show the place and what to do.
 
-Every error a user can cause is a :class:`PyMetalError`. The subclasses are split by remedy: change the functor's
-text, change the call, install a compiler. Each is also the built-in exception that fits, so ``except TypeError`` works.
+Every error a user can cause is a :class:`PyMetalError`. The subclasses say what to change: the functor's text, the
+call, or the machine's compiler. Each is also the built-in exception that fits, so ``except TypeError`` works.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class CallError(PyMetalError, TypeError):
 
 
 class SourceError(PyMetalError, TypeError):
-    """The thing decorated is not a Python function whose source can be read."""
+    """What is decorated is not a Python function whose source can be read."""
 
 
 class MetalSyntaxError(PyMetalError, SyntaxError):
@@ -88,6 +88,6 @@ def were_given(count: int) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, or None if nothing is close."""
+    """The known name most similar to `name`, or None if none is similar."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return matches[0] if matches else None

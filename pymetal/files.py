@@ -1,4 +1,4 @@
-"""Writing text to a file as a whole or not at all."""
+"""Writing the Metal text of functors to a file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from pymetal.runtime.operation import metal_text
 def emit(functors: Iterable[Functor] | Functor, path: str | os.PathLike[str]) -> str:
     """Writes one `.metal` file with all of `functors` and returns its text.
 
-    The file is written beside its place and moved there, so that it is never half-written; a file with the same text is
-    left alone.
+    The file is replaced atomically, and not written if it has the same text.
+
+    Args:
+        functors: one functor, or several with different names.
+        path: where the file is written; its folder exists.
 
     Raises:
-        CallError: there is no functor, or two have one name.
+        CallError: there is no functor, or two have the same name.
         OSError: the file cannot be written.
     """
     text = metal_text([functors] if isinstance(functors, Functor) else functors)
@@ -27,7 +30,7 @@ def emit(functors: Iterable[Functor] | Functor, path: str | os.PathLike[str]) ->
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Puts a file with `text` at `path`; keeps the mode of a file that is there, and one with this text as it is."""
+    """Replaces the file at `path` atomically, keeping its mode; does nothing if it has this text already."""
     try:
         if path.read_text(encoding="utf-8") == text:
             return

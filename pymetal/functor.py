@@ -1,4 +1,4 @@
-"""`Functor`: a decorated function as users touch it."""
+"""`Functor`: what the decorators `unary`, `binary` and `ternary` return."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Functor(Operation):
     def overload(self, function: Callable[..., Any]) -> Functor:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
 
-        The narrowest body that admits a dtype serves it. Without `dtypes=` the functor is also registered for the
-        dtypes that the new annotation stands for.
+        A dtype is served by the body with the narrowest annotation that admits it. Without `dtypes=` the functor is
+        also registered for the dtypes of the new annotation.
 
         Returns:
             This functor, so that the body may have its name.
@@ -60,20 +60,37 @@ class Functor(Operation):
         return self
 
     def jit_source(self, *args: Any, **scalars: Any) -> str:
-        """The Metal text that a call with these arguments compiles and runs."""
+        """Returns the Metal text that a call with these arguments compiles and runs.
+
+        Args:
+            args: what the functor is called with: tensors of any registered dtype, or numbers, that broadcast.
+            scalars: the scalar parameters.
+
+        Raises:
+            CallError: the arguments do not fit the functor.
+        """
         return self.caller.source(args, scalars)
 
     def explain(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> str:
-        """The plan that a call with these arguments has, in words: dtypes, kernel, grid. Nothing is compiled or run."""
+        """Describes how a call with these arguments runs: dtypes, kernel, grid. Nothing is compiled or run.
+
+        Args:
+            args: what the functor is called with: tensors of any registered dtype, or numbers, that broadcast.
+            out: the tensor for the result, of the broadcast shape.
+            scalars: the scalar parameters.
+
+        Raises:
+            CallError: the arguments do not fit the functor.
+        """
         from pymetal.debug.explain import explain
 
         return explain(self.caller.planned(args, scalars, out))
 
     def trace(self, *tensors: torch.Tensor | Scalar, **scalars: Any) -> list[Event]:
-        """Runs a debug build on the host device: where a NaN is born, an integer overflows, or is divided by zero.
+        """Finds where a NaN first appears, an integer overflows, or is divided by zero, with a debug build on the CPU.
 
         Args:
-            tensors: on the CPU, of one registered dtype, or numbers that it holds; they broadcast.
+            tensors: CPU tensors of one registered dtype, or numbers that fit it; their shapes broadcast.
             scalars: the scalar parameters.
 
         Returns:
@@ -90,19 +107,19 @@ class Functor(Operation):
     def patch(
         self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False
     ) -> Placement:
-        """The change that places this functor in a PyTorch checkout: kernel, host stub, yaml rows, test lists.
+        """Plans the change that adds this functor to a PyTorch checkout: kernel, host stub, yaml rows, test lists.
 
         Args:
             root: the folder of the checkout.
             stub: the dispatch stub to register, if it is not the one of the functor's name.
-            file: the name of the `.metal` file, existing or new, if it is not the usual one for the arity and kind.
-            replace: put this functor in place of an existing one of its name.
+            file: the name of the `.metal` file, existing or new, if it is not the default for the arity and kind.
+            replace: replace an existing functor of this name.
 
         Returns:
             The change as a value: `.diff()` shows it, `.apply()` writes all of it or nothing.
 
         Raises:
-            PyMetalError: the folder is no checkout of a known shape, or the functor does not fit there.
+            PyMetalError: the folder is not a PyTorch checkout of a known layout, or the functor does not fit there.
         """
         from pymetal.upstream.planner import place
 

@@ -1,4 +1,4 @@
-"""`Helper`: a decorated function that functors call, printed as an inline function."""
+"""`Helper`: what the decorator `func` returns, a function that functors call."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pymetal.frontend.source import read_source
 class Helper:
     """A typed Python function that functors, and other helpers, call.
 
-    It is generic in the element type of its annotations, and serves the dtypes at which its body type-checks. Outside a
-    functor it is the Python function, on tensors.
+    It is generic in the element type of its annotations, and serves the dtypes at which its body type-checks. In Metal
+    it is an inline function; outside a functor it is the Python function, on tensors.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -51,7 +51,7 @@ class Helper:
         return self
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """The Python function itself."""
+        """Calls the Python function itself, on tensors of any shape or on numbers."""
         return self._function(*args, **keywords)
 
     def __repr__(self) -> str:
@@ -59,9 +59,12 @@ class Helper:
 
 
 def func(function: Callable[..., Any]) -> Helper:
-    """Makes a helper function that functors call.
+    """Makes a helper function that functors and other helpers call.
+
+    Args:
+        function: typed as a functor is; its parameters may have different types, generic in one type variable.
 
     Raises:
-        PyMetalError: the function cannot become Metal; the message shows the place and the way out.
+        PyMetalError: the function cannot become Metal; the message shows the place and what to write instead.
     """
     return Helper(function)

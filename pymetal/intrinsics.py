@@ -1,7 +1,7 @@
-"""What a body may call: ``metal.exp``, ``metal.precise.exp``, ``metal.c10.log1p``, and questions about its type.
+"""The functions that a body calls: ``metal.exp``, ``metal.precise.exp``, ``metal.c10.log1p``, ``is_integral``.
 
-Inside a functor they become Metal text. Outside one they are ordinary functions of torch tensors with the same
-meaning, so that the undecorated body of a functor can be run, and debugged, as Python.
+Inside a functor they become Metal text. Outside one they are functions of torch tensors with the same meaning, so that
+the undecorated body of a functor can be run, and debugged, as Python.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from pymetal.dtypes import INTEGRAL, DType, Kind, TypeVariable, from_torch
+from pymetal.errors import plural, were_given
 from pymetal.ir import Op
 from pymetal.ops import BY_ALIAS
 
@@ -25,16 +26,20 @@ class Intrinsic:
         self.__name__ = op.name
 
     def __call__(self, *args: Any) -> torch.Tensor:
-        """The function's meaning on tensors and numbers.
+        """Computes the function with torch operators.
 
         Args:
-            args: tensors of one shape, or numbers.
+            args: tensors whose shapes broadcast, of dtypes that the function takes, or numbers.
+
+        Returns:
+            A tensor of the broadcast shape.
 
         Raises:
             TypeError: another number of arguments than the function takes.
         """
         if len(args) != self.op.arity:
-            raise TypeError(f"{self.op.name} takes {self.op.arity} argument(s), and {len(args)} came")
+            wanted = plural(self.op.arity, "argument")
+            raise TypeError(f"{self.op.name} takes {wanted} but {were_given(len(args))}")
         result: torch.Tensor = self.op.torch(*map(torch.as_tensor, args))
         return result
 
@@ -70,12 +75,12 @@ class Namespace:
 
 
 def as_type(value: torch.Tensor, dtype: DType) -> torch.Tensor:
-    """The same bits read as another type of the same width: ``metal.as_type(x, pymetal.int32)``."""
+    """Reinterprets the bits of a tensor as another dtype of the same width: ``metal.as_type(x, pymetal.int32)``."""
     return value.view(dtype.torch)
 
 
 def polevl(x: torch.Tensor, coefficients: Sequence[float]) -> torch.Tensor:
-    """A polynomial by Horner's rule; the coefficient of the highest power comes first."""
+    """Evaluates a polynomial by Horner's rule at a tensor `x`; the coefficient of the highest power comes first."""
     result = torch.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         result = result * x + coefficient
@@ -83,7 +88,7 @@ def polevl(x: torch.Tensor, coefficients: Sequence[float]) -> torch.Tensor:
 
 
 def static_range(*bounds: int) -> range:
-    """As `range`, in a loop that is unrolled when the functor is compiled; the bounds are constants."""
+    """Returns `range(*bounds)`; in a body, for a loop that is unrolled at compile time: the bounds are constants."""
     return range(*bounds)
 
 
@@ -107,10 +112,10 @@ class Fact:
         self.__pymetal_fact__ = test
 
     def __call__(self, dtype: Any) -> bool:
-        """The answer for a torch or pymetal dtype.
+        """Tests a torch or pymetal dtype.
 
         Raises:
-            TypeError: `dtype` is a type variable, whose answer only a functor has, or no dtype.
+            TypeError: `dtype` is not a dtype; a type variable such as `T` is known inside a functor only.
         """
         if isinstance(dtype, TypeVariable):
             raise TypeError(f"{self.__name__}({dtype.name}) is known inside a functor only")

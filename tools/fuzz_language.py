@@ -1,8 +1,8 @@
-"""Runs thousands of random functors: reference, Metal text on the host device, and Python's own evaluation.
+"""Compares random functors: the reference, the Metal text on the host device, and Python's own evaluation.
 
     python tools/fuzz_language.py --programs 5000 --seed 1000000
 
-Prints each disagreement with the seed that shows it again, and exits with 1 if there is one. The tests run a few
+Prints each mismatch with its seed, and exits with 1 if there is one. The tests run a
 hundred of the same programs.
 """
 
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
                 failures += 1
                 print(mismatch, flush=True)
             done = min(start + given.batch, end) - given.seed
-            print(f"{done} programs, {failures} disagreements", file=sys.stderr, flush=True)
+            print(f"{done} programs, {failures} mismatches", file=sys.stderr, flush=True)
     return int(failures > 0)
 
 

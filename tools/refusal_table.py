@@ -1,7 +1,7 @@
-"""Fills docs/refusals.md: the index, and under each example the message that it earns.
+"""Fills in docs/refusals.md: the index, and under each refused example its message.
 
-The examples are written by hand on the page itself. A block of Python that a block of text follows is refused, and the
-text is its message; every other block of Python is a way out, and is accepted.
+The examples are written by hand on the page itself. A block of Python that is followed by a block of text is refused,
+and the text is its message; every other block of Python shows what to write instead, and is accepted.
 
     python tools/refusal_table.py            rewrites the page
     python tools/refusal_table.py --check    exits with 1 if the page is not what would be written
@@ -36,12 +36,12 @@ class Example:
     """A block of Python of the page."""
 
     code: str
-    message: str | None  # as the page has it; None for a way out
+    message: str | None  # as the page has it; None for an accepted example
 
 
 @dataclass(frozen=True)
 class Section:
-    """What the page says about one refusal."""
+    """The part of the page about one refusal."""
 
     number: str
     title: str
@@ -56,7 +56,7 @@ def sections(page: str) -> Iterator[Section]:
 
 
 def names() -> dict[str, Any]:
-    """What every example of the page may use without an import, as the page says."""
+    """The names that the page says every example can use without an import."""
     types = {n: getattr(pymetal, n) for n in pymetal.__all__ if n in _TYPES}
     return {"math": math, "torch": torch, "pymetal": pymetal, "metal": pymetal.metal, "__name__": "functor", **types}
 
@@ -65,7 +65,7 @@ _TYPES = ("T", "Real", "Floating", "Integral", "Signed", "Unsigned", "Complex", 
 
 
 def run(code: str, folder: Path) -> dict[str, Any]:
-    """The names that an example defines. Its functions have a source, which starts in line 1 of `functor.py`."""
+    """Runs an example as a file `functor.py`; the names that it defines."""
     path = Path(tempfile.mkdtemp(dir=folder)) / "functor.py"
     path.write_text(code, encoding="utf-8")
     namespace = names()
@@ -74,7 +74,7 @@ def run(code: str, folder: Path) -> dict[str, Any]:
 
 
 def message(code: str, folder: Path) -> str | None:
-    """The message of the refusal that an example earns, or None if it is accepted."""
+    """The message with which an example is refused, or None if it is accepted."""
     try:
         run(code, folder)
     except PyMetalError as error:

@@ -20,22 +20,7 @@ from pymetal.errors import Span
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
-from pymetal.ir import (
-    Bits,
-    Call,
-    Cast,
-    CheckedFunction,
-    Const,
-    Expr,
-    Field,
-    For,
-    Infix,
-    Invoke,
-    Name,
-    Prefix,
-    Stmt,
-    While,
-)
+from pymetal.ir import Call, Cast, Const, Expr, Invoke, Name
 
 _MAX_NODES = 20_000  # of an expression: later stages visit all of them, at every dtype
 _MAX_COPIED = 1000  # nodes of all copies of a value that has no variable
@@ -48,7 +33,7 @@ Declare = Callable[[str, int, Expr], Expr]  # a name to start from, a number wit
 class InsertionPoint:
     """The place before the statement that is being lowered, where variables for its subexpressions are declared."""
 
-    statements: list[Stmt]
+    statements: list[ir.Stmt]
     declare: Declare
     count: int = 0
     declared: dict[Expr, Expr] = field(default_factory=dict)
@@ -158,10 +143,10 @@ def _divides(call: Call) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _is_safe_to_call(callee: CheckedFunction) -> bool:
+def _is_safe_to_call(callee: ir.CheckedFunction) -> bool:
     """True for a function without loops and without division, in it and in what it calls."""
     bodies = [o.function.body for c in (callee, *ir.callees(callee)) for o in c.overloads]
-    loops = (s for body in bodies for s in ir.statements(body) if isinstance(s, For | While))
+    loops = (s for body in bodies for s in ir.statements(body) if isinstance(s, ir.For | ir.While))
     divisions = (e for body in bodies for e in ir.expressions(body) if isinstance(e, Call) and _divides(e))
     return next(loops, None) is None and next(divisions, None) is None
 
@@ -177,11 +162,11 @@ def _operator_count(value: Expr) -> int:
     match value:
         case Name() | Const():
             return 0
-        case Cast(value=inner) | Bits(value=inner) | Call(op=ir.Op(text=Field()), args=(inner,)):
+        case Cast(value=inner) | ir.Bits(value=inner) | Call(op=ir.Op(text=ir.Field()), args=(inner,)):
             return _operator_count(inner)
-        case Call(op=ir.Op(text=Infix(symbol)), args=args) if symbol not in "/%":
+        case Call(op=ir.Op(text=ir.Infix(symbol)), args=args) if symbol not in "/%":
             return 1 + sum(map(_operator_count, args))
-        case Call(op=ir.Op(text=Prefix()), args=(inner,)):
+        case Call(op=ir.Op(text=ir.Prefix()), args=(inner,)):
             return 1 + _operator_count(inner)
         case _:
             return many

@@ -57,7 +57,7 @@ class Operation:
         self.set_bodies((body,))
 
     def set_bodies(self, bodies: tuple[Body, ...]) -> None:
-        """Types all bodies, and forgets what was made of fewer.
+        """Type-checks all bodies, and discards what was derived from the earlier ones.
 
         Raises:
             PyMetalError: they cannot become Metal; then the operation stays as it was.
@@ -111,11 +111,11 @@ class Operation:
     # --- meaning ---
 
     def reference(self, *args: Any, **scalars: Any) -> torch.Tensor:
-        """What the functor means, evaluated with torch operators.
+        """Evaluates the functor with torch operators.
 
         Args:
-            args: tensors or numbers that broadcast, of any dtype that the functor is registered for, or float64 or
-                complex128, which evaluate it at double precision.
+            args: tensors or numbers whose shapes broadcast, of any dtype that the functor is registered for, or of
+                float64 or complex128, which evaluate it at double precision.
             scalars: the scalar parameters.
 
         Returns:
@@ -148,8 +148,8 @@ class Operation:
         """Runs the functor's Metal text on the device of the tensors.
 
         Args:
-            args: tensors, on cpu or mps, or numbers, that broadcast.
-            out: where to write the result; its dtype may be one that the result can be cast to.
+            args: tensors, on cpu or mps, of registered dtypes, or numbers; their shapes broadcast.
+            out: the tensor for the result, of the broadcast shape and of a dtype that the result can be cast to.
             scalars: the scalar parameters.
 
         Returns:

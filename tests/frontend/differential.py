@@ -147,8 +147,8 @@ def _assert_equal(actual: torch.Tensor, expected: torch.Tensor, where: torch.Ten
     assert actual.dtype == expected.dtype
     if actual.is_complex():
         for part in ("real", "imag"):
-            pair = [getattr(t.to(torch.complex64), part)[where] for t in (actual, expected)]
-            toolbox.assert_equal(*pair, [t.to(torch.complex64)[where] for t in given])
+            a, b = (getattr(t.to(torch.complex64), part)[where] for t in (actual, expected))
+            toolbox.assert_equal(a, b, [t.to(torch.complex64)[where] for t in given])
     else:
         toolbox.assert_equal(actual, expected, given)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import programs
 
 
@@ -61,7 +63,7 @@ class Writer(programs.Writer):
         own = self.floats(variables, a, b) if self.floating else self.integers(variables, a, b)
         return source.choice([*shared, *own])()
 
-    def floats(self, variables: list[str], a: str, b: str) -> list[object]:
+    def floats(self, variables: list[str], a: str, b: str) -> list[Callable[[], str]]:
         source = self.random
         name = source.choice(variables)
         special = source.choice(["T(math.inf)", "T(-math.inf)", "T(math.nan)"])
@@ -76,7 +78,7 @@ class Writer(programs.Writer):
             lambda: f"({special} if {self.truth(variables, 1)} else {a})",
         ]  # fmt: skip
 
-    def integers(self, variables: list[str], a: str, b: str) -> list[object]:
+    def integers(self, variables: list[str], a: str, b: str) -> list[Callable[[], str]]:
         source = self.random
         wide = source.choice(["pymetal.int64", "pymetal.int32", "pymetal.int8"])
         return [

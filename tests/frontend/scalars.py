@@ -139,7 +139,10 @@ def _power(self: Number, other: object) -> Number:
     a, b = _meet(self, other)
     if a.dtype in FLOATS:
         assert not isinstance(other, Number), "only the exponents whose powers are exact products"
-        return {2: lambda: a * a, 3: lambda: a * a * a, 1: lambda: a, -1: lambda: 1 / a}[other]()
+        powers: dict[object, Callable[[], Number]] = {
+            2: lambda: a * a, 3: lambda: a * a * a, 1: lambda: a, -1: lambda: 1 / a,
+        }  # fmt: skip
+        return powers[other]()
     if b.value >= 0:
         return Number(wrap(pow(a.value, b.value, 1 << 64), a.dtype), a.dtype)
     unit = a.value if b.value % 2 else 1
@@ -398,7 +401,7 @@ def _as_type(x: Number, target: Any) -> Number:
     return Number(value, target.dtype)
 
 
-def _polevl(x: Number, coefficients: tuple[Any, ...]) -> Number:
+def _polevl(x: Number, coefficients: tuple[Any, ...]) -> Number | Complex:
     result: Any = coefficients[0]
     for coefficient in coefficients[1:]:
         result = result * x + coefficient

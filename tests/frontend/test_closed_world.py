@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import toolbox
@@ -168,7 +169,7 @@ def test_every_class_of_this_python_is_listed() -> None:
     assert set(classes()) <= SAMPLES.keys() | ABSENT
 
 
-def make(name: str, folder: Path, body: str) -> object:
+def make(name: str, folder: Path, body: str) -> Any:
     lines = "".join(f"        {line}\n" for line in body.splitlines())
     text = f"def make(outer=0):\n    @pymetal.unary(dtypes='floating')\n    def f(x: T) -> T:\n{lines}    return f\n"
     assert any(type(node).__name__ == name for node in ast.walk(ast.parse(text))), f"no {name} in the sample"

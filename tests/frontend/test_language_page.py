@@ -8,6 +8,7 @@ import io
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 
 
-def _tool() -> object:
+def _tool() -> Any:
     spec = importlib.util.spec_from_file_location("refusal_table", ROOT / "tools" / "refusal_table.py")
     assert spec is not None
     assert spec.loader is not None

@@ -359,7 +359,7 @@ def test_float_power_is_torch_pow() -> None:
 
 # --- literals beside operands ----------------------------------------------------------------------------------------
 
-LITERALS = (2, -3, 0.5, True)
+LITERALS: tuple[Any, ...] = (2, -3, 0.5, True)
 MIXED = ("x + {n}", "{n} + x", "x - {n}", "{n} - x", "x * {n}", "x / {n}", "{n} / (x + x + {n})")
 
 
@@ -383,16 +383,16 @@ def test_literals_give_way_as_in_torch(tmp_path: Any) -> None:
     module = toolbox.load(tmp_path, head + "".join(texts))
     with toolbox.batch("ieee"):
         runs = []
-        for number, (_, expression, n) in enumerate(cases):
+        for number, (_, expression, literal) in enumerate(cases):
             functor = getattr(module, f"f{number}")
             for dtype in functor.ir.domain:
                 x = toolbox.edges(dtype.torch)
                 functor.jit_source(x)
-                runs.append((functor, expression, n, x))
-        for functor, expression, n, x in runs:
+                runs.append((functor, expression, literal, x))
+        for functor, expression, literal, x in runs:
             # Under int_to_float a body sees float32s.
             seen = x if x.is_floating_point() or "int_to_float" not in functor.promotion.name else x.float()
-            wanted = eval(expression, {"x": seen, "n": n})
+            wanted = eval(expression, {"x": seen, "n": literal})
             toolbox.assert_equal(functor.reference(x), wanted, (x,))
             toolbox.assert_equal(functor(x), wanted, (x,))
 

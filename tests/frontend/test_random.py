@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from pathlib import Path
 
 import differential
@@ -23,10 +24,10 @@ from pymetal import PyMetalError, SourceError
 
 # One example is a batch of programs that are compiled at once; shrinking it would compile again and again.
 few = settings(
-    max_examples=2, phases=[Phase.generate], deadline=None,
+    max_examples=1, phases=[Phase.generate], deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
-PER_BATCH = 25
+PER_BATCH = 30
 
 pytestmark = pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 
@@ -35,10 +36,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:ComplexHalf support is experimen
 @given(seed=st.integers(min_value=0, max_value=2**32))
 @few
 def test_reference_text_and_python_agree(tmp_path: Path, part: int, seed: int) -> None:
-    """In every dtype, to the bit but for the sign of zeros."""
+    """In every dtype, to the bit but for the sign of zeros; the first part as the host device optimizes it."""
     first = (4 * seed + part) * PER_BATCH
-    for mismatch in differential.check(tmp_path, range(first, first + PER_BATCH)):
-        raise mismatch
+    with contextlib.nullcontext() if part == 0 else toolbox.unoptimized():
+        for mismatch in differential.check(tmp_path, range(first, first + PER_BATCH)):
+            raise mismatch
 
 
 def test_programs_use_the_whole_grammar() -> None:
@@ -93,7 +95,8 @@ def test_mutants(tmp_path: Path, part: int, seed: int) -> None:
                 raise AssertionError(f"{type(error).__name__}: {error}\n{text}") from error
     assert len(accepted) > 5, "the mutations are too wild"
     assert refused > 5, "the mutations are too tame"
-    differential.compiled(accepted[:40])  # not run: a loop that has lost a line may not end
+    with toolbox.unoptimized():
+        differential.compiled(accepted[:40])  # not run: a loop that has lost a line may not end
 
 
 def check_place(error: PyMetalError) -> None:

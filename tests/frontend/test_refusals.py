@@ -6,6 +6,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from pymetal.frontend.refusals import CONSTRUCTS, REFUSALS
 ROOT = Path(__file__).parents[2]
 
 
-def _tool() -> object:
+def _tool() -> Any:
     spec = importlib.util.spec_from_file_location("refusal_table", ROOT / "tools" / "refusal_table.py")
     assert spec is not None
     assert spec.loader is not None

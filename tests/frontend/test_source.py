@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import toolbox
@@ -15,13 +16,24 @@ from pymetal.errors import Span, nearest
 from pymetal.frontend.source import read_source
 
 
-def refused(folder: Path, text: str, prelude: str = toolbox.PRELUDE) -> PyMetalError:
+class Refused(NamedTuple):
+    """A refusal and its place."""
+
+    error: PyMetalError
+    span: Span
+
+    def __str__(self) -> str:
+        return str(self.error)
+
+
+def refused(folder: Path, text: str, prelude: str = toolbox.PRELUDE) -> Refused:
     with pytest.raises(PyMetalError) as caught:
         toolbox.load(folder, text, prelude)
-    return caught.value
+    assert caught.value.span is not None
+    return Refused(caught.value, caught.value.span)
 
 
-def marked(error: PyMetalError) -> str:
+def marked(error: Refused) -> str:
     """The characters over the caret."""
     _, line, carets, *_ = str(error).splitlines()
     start = carets.index("^")
@@ -91,6 +103,7 @@ def test_windows_line_ends(tmp_path: Path) -> None:
     scope = {"__name__": "crlf", "__file__": str(path)}
     with pytest.raises(PyMetalError) as caught:
         exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), scope)
+    assert caught.value.span is not None
     assert caught.value.span.text == "    return x + nowhere"
 
 
@@ -171,6 +184,7 @@ def test_names_are_found_as_python_finds_them(tmp_path: Path) -> None:
 
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     module = toolbox.load(tmp_path, "def f(x: T) -> T:\n    return x\n")
+    assert module.__file__ is not None
     path = Path(module.__file__)
     path.write_text("\n" * 20 + "y = 1\n")
     linecache.checkcache()

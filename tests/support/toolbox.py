@@ -187,6 +187,17 @@ class Batch:
 
 
 @contextlib.contextmanager
+def unoptimized() -> Iterator[None]:
+    """Inside, the host device compiles without optimization, in a quarter of the time.
+
+    For many programs whose text is compared; keep some of their kind optimized, which shows undefined behaviour.
+    """
+    flags = build._code_flags
+    with mock.patch.object(build, "_code_flags", lambda numerics: (*flags(numerics), "-O0")):
+        yield
+
+
+@contextlib.contextmanager
 def batch(mode: str = "apple") -> Iterator[None]:
     """Calls announced inside by `functor.jit_source(...)` share one run of the compiler, at the first launch.
 
