@@ -64,6 +64,7 @@ from pymetal.ir.walk import depth as depth
 from pymetal.ir.walk import expressions as expressions
 from pymetal.ir.walk import operands as operands
 from pymetal.ir.walk import own_expressions as own_expressions
+from pymetal.ir.walk import rebuild as rebuild
 from pymetal.ir.walk import statements as statements
 from pymetal.ir.walk import subexpressions as subexpressions
 from pymetal.ir.walk import uses as uses

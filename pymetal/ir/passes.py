@@ -12,16 +12,14 @@ from pymetal.ir.nodes import (
     CheckedFunction,
     Const,
     Element,
-    For,
     Function,
     If,
     Let,
     Name,
     Overload,
     Stmt,
-    While,
 )
-from pymetal.ir.walk import callees, expressions, statements
+from pymetal.ir.walk import callees, expressions, rebuild, statements
 
 
 def remove_dead_code(function: Function) -> Function:
@@ -50,18 +48,7 @@ def _is_dead(stmt: Stmt, read: frozenset[str]) -> bool:
 
 
 def _live(body: tuple[Stmt, ...], read: frozenset[str]) -> tuple[Stmt, ...]:
-    live: list[Stmt] = []
-    for stmt in body:
-        if _is_dead(stmt, read):
-            continue
-        match stmt:
-            case If(then=then, otherwise=otherwise):
-                live.append(replace(stmt, then=_live(then, read), otherwise=_live(otherwise, read)))
-            case While(body=inner) | For(body=inner):
-                live.append(replace(stmt, body=_live(inner, read)))
-            case _:
-                live.append(stmt)
-    return tuple(live)
+    return tuple(rebuild(s, block=lambda inner: _live(inner, read)) for s in body if not _is_dead(s, read))
 
 
 def unique_names(checked: CheckedFunction, spelled: Callable[[str], str]) -> CheckedFunction:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from typing_extensions import assert_never
 
 from pymetal.ir import nodes
 from pymetal.ir.op import Op
+
+Node = TypeVar("Node", bound=nodes.Expr | nodes.Stmt)
 
 
 def operands(expr: nodes.Expr) -> tuple[nodes.Expr, ...]:
@@ -77,6 +81,24 @@ def subexpressions(expr: nodes.Expr) -> Iterator[nodes.Expr]:
         current = stack.pop()
         yield current
         stack.extend(reversed(operands(current)))
+
+
+def rebuild(
+    node: Node,
+    expr: Callable[[nodes.Expr], nodes.Expr] = lambda expr: expr,
+    block: Callable[[tuple[nodes.Stmt, ...]], tuple[nodes.Stmt, ...]] = lambda body: body,
+) -> Node:
+    """A statement or expression with its own expressions and its blocks replaced."""
+    changed: dict[str, Any] = {}
+    for field in dataclasses.fields(node):
+        match getattr(node, field.name):
+            case value if isinstance(value, nodes.Expr):
+                changed[field.name] = expr(value)
+            case tuple() as values if field.name == "args":
+                changed[field.name] = tuple(map(expr, values))
+            case tuple() as body if field.name in ("body", "then", "otherwise"):
+                changed[field.name] = block(body)
+    return dataclasses.replace(node, **changed)
 
 
 def depth(expr: nodes.Expr) -> int:

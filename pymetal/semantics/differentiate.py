@@ -72,12 +72,8 @@ class _Tangents:
                     out.append(stmt)
                 case ir.Return(value, span):
                     out.append(ir.Return(self.tangent(value).expr, span))
-                case ir.If(condition, then, otherwise, span):
-                    out.append(ir.If(condition, self.block(then, result), self.block(otherwise, result), span))
-                case ir.While(condition, inner, span):
-                    out.append(ir.While(condition, self.block(inner, result), span))
-                case ir.For():
-                    out.append(replace(stmt, body=self.block(stmt.body, result)))
+                case ir.If() | ir.While() | ir.For():
+                    out.append(ir.rebuild(stmt, block=lambda inner: self.block(inner, result)))
                 case ir.Break() | ir.Continue():
                     out.append(stmt)
                 case _:

@@ -7,7 +7,7 @@ float of its body a double.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -110,8 +110,8 @@ class _Evaluation:
                     holds = self.expr(condition)
                     ends_then = self.run(then, active & holds)
                     active = ends_then | self.run(otherwise, active & ~holds)
-                case ir.While(condition, inner):
-                    active = self._while(condition, inner, active)
+                case ir.While():
+                    active = self._while(stmt, active)
                 case ir.For():
                     active = self._for(stmt, active)
                 case ir.Break():
@@ -124,40 +124,37 @@ class _Evaluation:
                     assert_never(stmt)
         return active
 
-    def _round(self, body: tuple[ir.Stmt, ...], active: torch.Tensor) -> torch.Tensor:
-        """One round of the innermost loop; returns where there may be another."""
-        loop = self.loops[-1]
-        loop.continued = torch.zeros_like(active)
-        return self.run(body, active) | loop.continued
-
-    def _while(self, condition: ir.Expr, body: tuple[ir.Stmt, ...], active: torch.Tensor) -> torch.Tensor:
-        loop = _Loop(torch.zeros_like(active), torch.zeros_like(active))
-        self.loops.append(loop)
-        ended = torch.zeros_like(active)
-        while bool(active.any()):
-            self.active = active
-            holds = self.expr(condition)
-            ended = ended | (active & ~holds)
-            active = active & holds
-            if bool(active.any()):
-                active = self._round(body, active)
-        self.loops.pop()
-        return ended | loop.broken
+    def _while(self, stmt: ir.While, active: torch.Tensor) -> torch.Tensor:
+        return self._loop(stmt.body, active, lambda: self.expr(stmt.condition))
 
     def _for(self, stmt: ir.For, active: torch.Tensor) -> torch.Tensor:
         counter, stop, step = (self.expr(e) for e in (stmt.start, stmt.stop, stmt.step))
-        counter = counter.to(self.dtype(stmt.type))
-        loop = _Loop(torch.zeros_like(active), torch.zeros_like(active))
+        counter = counter.to(self.dtype(stmt.type)) - step
+
+        def holds() -> torch.Tensor:
+            nonlocal counter
+            counter = counter + step
+            self.values[stmt.name] = counter
+            return torch.where(step > 0, counter < stop, (step < 0) & (counter > stop))
+
+        return self._loop(stmt.body, active, holds)
+
+    def _loop(
+        self, body: tuple[ir.Stmt, ...], active: torch.Tensor, condition: Callable[[], torch.Tensor]
+    ) -> torch.Tensor:
+        """Runs `body` as long as the condition, which is computed before each round, holds somewhere."""
+        none = torch.zeros_like(active)
+        loop = _Loop(none, none)
         self.loops.append(loop)
-        ended = torch.zeros_like(active)
+        ended = none
         while bool(active.any()):
-            holds = torch.where(step > 0, counter < stop, (step < 0) & (counter > stop))
+            self.active = active
+            holds = condition()
             ended = ended | (active & ~holds)
             active = active & holds
             if bool(active.any()):
-                self.values[stmt.name] = counter
-                active = self._round(stmt.body, active)
-                counter = counter + step
+                loop.continued = none
+                active = self.run(body, active) | loop.continued
         self.loops.pop()
         return ended | loop.broken
 
