@@ -6,12 +6,13 @@ Several answers may be allowed for an element: hardware that takes subnormal ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
 
 from pymetal.accuracy import ulp
+from pymetal.ops.integers import WIDE_UNSIGNED, to_wide
 
 
 @dataclass(frozen=True)
@@ -43,23 +44,22 @@ class Outcome:
         return self.right & ~self.errors.isnan()
 
 
-def compare(actual: Tensor, exact: Tensor, *, flushes: bool = False, floor: float = 0.0) -> Outcome:
+def compare(actual: Tensor, exact: Tensor, *, flushes: bool = False) -> Outcome:
     """How `actual` differs from `exact`.
 
     Args:
         actual: a result of any dtype.
         exact: float64 of the same shape for floats, complex128 for complex numbers, else of `actual`'s dtype.
         flushes: zero stands for a subnormal result.
-        floor: see :func:`pymetal.accuracy.ulp.error`.
     """
     none = torch.zeros(actual.shape, dtype=torch.bool)
     if actual.is_complex():
-        return _complex(actual, exact, floor)
+        return _complex(actual, exact)
     if not actual.is_floating_point():
         return Outcome(torch.zeros(actual.shape, dtype=torch.float64), none, none, none, _differ(actual, exact))
     wide = exact.double()
     a_nan, e_nan = actual.isnan(), wide.isnan()
-    errors = ulp.error(actual, wide, floor=floor)
+    errors = ulp.error(actual, wide)
     infinite = errors.isinf() & ~a_nan & ~e_nan
     infinite |= actual.isinf() & wide.isinf() & (actual.signbit() != wide.signbit())
     zero = (actual == 0) & (wide == 0) & (actual.signbit() != wide.signbit())
@@ -73,18 +73,17 @@ def compare(actual: Tensor, exact: Tensor, *, flushes: bool = False, floor: floa
 
 def _differ(actual: Tensor, exact: Tensor) -> Tensor:
     """Unequal integers; torch has no comparison of its larger unsigned ones."""
-    narrow = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}.get(actual.dtype)
-    if narrow is not None and exact.dtype == actual.dtype:
-        return actual.view(narrow) != exact.view(narrow)
+    if actual.dtype == exact.dtype and actual.dtype in WIDE_UNSIGNED:
+        return to_wide(actual) != to_wide(exact)
     return actual != exact
 
 
-def _complex(actual: Tensor, exact: Tensor, floor: float) -> Outcome:
+def _complex(actual: Tensor, exact: Tensor) -> Outcome:
     """Complex results that are not finite have many right answers: only finite ones are compared."""
     none = torch.zeros(actual.shape, dtype=torch.bool)
     wide = actual.to(torch.complex128)
     finite = exact.isfinite() & (exact.abs() < torch.finfo(actual.dtype.to_real()).max)
-    errors = ulp.error(actual, exact, floor=floor)
+    errors = ulp.error(actual, exact)
     infinite = finite & wide.isinf()
     nan = finite & wide.isnan() & ~infinite
     errors = torch.where(finite & ~infinite & ~nan, errors, torch.nan)
@@ -98,9 +97,6 @@ def best(outcomes: Sequence[Outcome]) -> Outcome:
         mine = torch.where(result.right, result.errors.nan_to_num(nan=0.0), torch.inf)
         theirs = torch.where(other.right, other.errors.nan_to_num(nan=0.0), torch.inf)
         better = theirs < mine
-        result = Outcome(*(torch.where(better, b, a) for a, b in zip(_parts(result), _parts(other), strict=True)))
+        parts = ((getattr(other, field.name), getattr(result, field.name)) for field in fields(Outcome))
+        result = Outcome(*(torch.where(better, b, a) for b, a in parts))
     return result
-
-
-def _parts(outcome: Outcome) -> tuple[Tensor, ...]:
-    return outcome.errors, outcome.nan, outcome.infinite, outcome.zero, outcome.unequal

@@ -24,37 +24,28 @@ def on_reals(function: Callable[..., Any], *operands: Tensor, digits: int = 60) 
         operands: tensors of one shape, floats or integers, read exactly.
         digits: decimal digits of the working precision.
     """
-    import mpmath
-
-    def at(*values: float) -> float:
-        try:
-            value = function(*map(mpmath.mpf, values))
-        except (ZeroDivisionError, ValueError, mpmath.libmp.NoConvergence):
-            return math.nan
-        if isinstance(value, mpmath.mpc):
-            if value.imag != 0:
-                return math.nan
-            value = value.real
-        return float(value)
-
-    with mpmath.workdps(digits):
-        found = [at(*values) for values in zip(*(o.flatten().tolist() for o in operands), strict=True)]
-    return torch.tensor(found, dtype=torch.float64).reshape(operands[0].shape)
+    complexes = on_complex(function, *operands, digits=digits, number="mpf")
+    return torch.where(complexes.imag == 0, complexes.real, torch.nan)
 
 
-def on_complex(function: Callable[..., Any], *operands: Tensor, digits: int = 60) -> Tensor:
+def on_complex(
+    function: Callable[..., Any], *operands: Tensor, digits: int = 60, number: str = "mpc"
+) -> Tensor:  # fmt: skip
     """`function` of mpmath's complex numbers at each element, rounded to complex128; NaN where it has no value."""
     import mpmath
 
+    read = getattr(mpmath, number)
+
     def at(*values: complex) -> complex:
         try:
-            return complex(function(*map(mpmath.mpc, values)))
+            return complex(function(*map(read, values)))
         except (ZeroDivisionError, ValueError, mpmath.libmp.NoConvergence):
             return complex(math.nan, math.nan)
 
-    wide = [o.to(torch.complex128).flatten().tolist() for o in operands]
+    # torch knows too little of complex32 to make a list of it.
+    columns = [(o.to(torch.complex128) if o.is_complex() else o).flatten().tolist() for o in operands]
     with mpmath.workdps(digits):
-        found = [at(*values) for values in zip(*wide, strict=True)]
+        found = [at(*values) for values in zip(*columns, strict=True)]
     return torch.tensor(found, dtype=torch.complex128).reshape(operands[0].shape)
 
 

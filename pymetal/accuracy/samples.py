@@ -16,8 +16,6 @@ from torch import Tensor
 from pymetal.accuracy import grids
 
 _LONGEST_GRID = 1 << 16  # combinations
-_SMALL = {torch.int8, torch.uint8, torch.bool}
-_TWO_BYTES = {torch.int16, torch.uint16, torch.float16, torch.bfloat16}
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,10 @@ def samples(
         scale: how many times the usual number of random samples.
         exact_in_float: of integers, only those that float32 holds exactly: the function reads its operands as floats.
     """
-    if count == 1 and (dtype in _SMALL or dtype in _TWO_BYTES):
+    if count == 1 and dtype.itemsize <= 2:
         values = every_value(dtype)
         return Samples((values,), True)  # two bytes always fit a float
-    if count == 2 and dtype in _SMALL:
+    if count == 2 and dtype.itemsize == 1:
         return Samples(tuple(grids.combinations([every_value(dtype)] * 2)), True)
     grid = special_grid(dtype, count, numbers)
     parts = [tuple(grids.combinations([grid] * count))]

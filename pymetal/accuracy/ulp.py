@@ -1,10 +1,7 @@
-"""Distances between floating-point numbers, in units in the last place (ULP).
+"""The error of a floating-point result in units in the last place (ULP): half a unit is the least that rounding can do.
 
-Two measures. :func:`distance` counts the floats between two results of one dtype. :func:`error` compares a result with
-the exact value, given in double: half a ULP is then the least that rounding can do.
-
-NaN equals NaN and no number. Both zeros are equal unless `signed_zeros` is set. Infinity is the float after the largest
-one, so that a result that overflows a little early is one ULP off, not infinitely many.
+NaN equals NaN and no number. Both zeros are equal. Infinity is the float after the largest one, so that a result that
+overflows a little early is one unit off, not infinitely many.
 """
 
 from __future__ import annotations
@@ -13,49 +10,6 @@ import math
 
 import torch
 from torch import Tensor
-
-# Between a NaN and a number; more than any two floats are apart.
-FAR = 1 << 62
-
-_BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-
-
-def ordered(x: Tensor) -> Tensor:
-    """Integers in the order of the floats: neighbours differ by one, and both zeros are 0.
-
-    Args:
-        x: float16, bfloat16, float32 or float64; NaNs get numbers beyond infinity's.
-    """
-    size = x.dtype.itemsize
-    bits = x.contiguous().view(_BITS[size]).long()
-    return torch.where(bits < 0, -(1 << (8 * size - 1)) - bits, bits)
-
-
-def distance(actual: Tensor, expected: Tensor, *, signed_zeros: bool = False) -> Tensor:
-    """How many floats `actual` is from `expected`, element by element.
-
-    Args:
-        actual: floats.
-        expected: floats of the same dtype and shape.
-        signed_zeros: 0 and -0 are one apart, not equal.
-
-    Returns:
-        int64: 0 between two NaNs, :data:`FAR` between a NaN and a number.
-
-    Raises:
-        ValueError: the dtypes or the shapes differ, or are not floating.
-    """
-    _check(actual, expected.shape)
-    if actual.dtype != expected.dtype:
-        raise ValueError(f"distance between {actual.dtype} and {expected.dtype}")
-    from_, to = ordered(actual), ordered(expected)
-    # float64 has numbers so far apart that their difference wraps.
-    apart = torch.where((from_ > to) == (from_ - to > 0), (from_ - to).abs(), FAR)
-    if signed_zeros:
-        both_zero = (actual == 0) & (expected == 0)
-        apart = torch.where(both_zero & (actual.signbit() != expected.signbit()), 1, apart)
-    a, e = actual.isnan(), expected.isnan()
-    return torch.where(a & e, 0, torch.where(a ^ e, FAR, apart))
 
 
 def spacing(x: Tensor, dtype: torch.dtype, floor: float = 0.0) -> Tensor:

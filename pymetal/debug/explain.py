@@ -15,7 +15,7 @@ def explain(planned: Planned) -> str:
     operands, plan, key = planned.operands, planned.plan, planned.key
     lines = [f"{planned.name} on {planned.device}"]
     for i, (operand, role, stored) in enumerate(zip(operands, plan.form.roles, key.inputs, strict=True)):
-        lines.append(f"  operand {i}: {_operand(operand)}; read as {stored.metal}, {_role(role)}")
+        lines.append(f"  operand {i}: {_operand(operand)}; read as {stored.metal}, {role.value}")
     shape = tuple(plan.shape)
     layout = "contiguous" if plan.strides is None else f"strides {plan.strides}"
     lines.append(f"  they meet in {_name(plan.element)}; computed in {_name(key.compute)}")
@@ -40,10 +40,6 @@ def _operand(operand: Operand) -> str:
         return f"a Python {type(operand.number).__name__}"
     strides = "" if not operand.shape else f", strides {operand.strides}"
     return f"{str(operand.dtype).removeprefix('torch.')} {operand.shape}{strides}"
-
-
-def _role(role: Role) -> str:
-    return role.value
 
 
 def _kernel(plan: Plan) -> str:

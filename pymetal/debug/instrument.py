@@ -128,38 +128,24 @@ class _Instrumenter:
 
     def statement(self, stmt: ir.Stmt) -> ir.Stmt:
         self.place = getattr(stmt, "span", None) or self.place
-        match stmt:
-            case ir.Let(value=None) | ir.Break() | ir.Continue():
-                return stmt
-            case ir.Let() | ir.Assign() | ir.Return():
-                assert stmt.value is not None
-                return dataclasses.replace(stmt, value=self.expr(stmt.value))
-            case ir.If(condition, then, otherwise):
-                new = self.expr(condition)
-                return dataclasses.replace(stmt, condition=new, then=self.block(then), otherwise=self.block(otherwise))
-            case ir.While(condition, body):
-                return dataclasses.replace(stmt, condition=self.expr(condition), body=self.block(body))
-            case ir.For():
-                return dataclasses.replace(stmt, body=self.block(stmt.body))
-            case _:
-                assert_never(stmt)
+        if isinstance(stmt, ir.For):  # its bounds are computed once, outside the elements' own text
+            return ir.rebuild(stmt, block=self.block)
+        return ir.rebuild(stmt, self.expr, self.block)
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
         match expr:
-            case ir.Name():
+            case ir.Name() | ir.Element():
                 return expr
             case ir.Const(value):
                 return self.probe_nan(expr, self.params, "nan", expr.span) if value != value else expr
             case ir.Bits(type_):
-                inner: ir.Expr = dataclasses.replace(expr, value=self.expr(expr.value))
+                inner: ir.Expr = ir.rebuild(expr, self.expr)
                 floating = self.kind(type_) is Kind.FLOATING
                 return self.probe_nan(inner, self.params, "as_type", expr.span) if floating else inner
             case ir.Cast():
                 return self.cast(expr)
-            case ir.Select(condition, then, otherwise):
-                return ir.Select(self.expr(condition), self.expr(then), self.expr(otherwise), expr.type)
-            case ir.Element():
-                return expr
+            case ir.Select():
+                return ir.rebuild(expr, self.expr)
             case ir.Invoke(callee, args, bound):
                 element = ir.resolved(bound, self.element)
                 new = tuple(self.expr(a) for a in args)
@@ -172,7 +158,7 @@ class _Instrumenter:
 
     def cast(self, cast: ir.Cast) -> ir.Expr:
         """The conversion, probed where a float may be no integer of the type."""
-        inner = dataclasses.replace(cast, value=self.expr(cast.value))
+        inner = ir.rebuild(cast, self.expr)
         constant = isinstance(cast.value, ir.Const)
         if self.kind(cast.type) not in _INTEGERS or self.kind(cast.value.type) is not Kind.FLOATING or constant:
             return inner
@@ -181,7 +167,7 @@ class _Instrumenter:
 
     def call(self, call: ir.Call) -> ir.Expr:
         """The call with its operands probed, in probes of its own for what its row says can happen."""
-        inner: ir.Expr = dataclasses.replace(call, args=tuple(self.expr(a) for a in call.args))
+        inner: ir.Expr = ir.rebuild(call, self.expr)
         op, result = call.op, self.kind(call.type)
         name = op.name.partition("-")[0]
         if result in _INEXACT:

@@ -165,7 +165,7 @@ def _choose(bodies: Sequence[Body], dtype: DType) -> Body:
 
 
 def _merge(overloads: list[Overload], group: tuple[DType, ...], function: Function) -> None:
-    function = ir.without_unread(function)  # after verification: code that nothing reads is checked as well
+    function = ir.remove_dead_code(function)  # after it is verified: dead code is checked too
     for index, overload in enumerate(overloads):
         if overload.function == function and _has_same_text(function, (*overload.domain, *group)):
             overloads[index] = Overload(dtypes.ordered((*overload.domain, *group)), function)

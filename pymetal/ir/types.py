@@ -24,33 +24,25 @@ class Var:
 
 
 @dataclass(frozen=True)
-class OpMath:
+class _Applied:
+    """A function of types, applied."""
+
+    of: Type
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}[{self.of}]"
+
+
+class OpMath(_Applied):
     """The type in which arithmetic on the element type is done at full precision: float for half and bfloat."""
 
-    of: Type
 
-    def __str__(self) -> str:
-        return f"OpMath[{self.of}]"
-
-
-@dataclass(frozen=True)
-class ComplexOf:
+class ComplexOf(_Applied):
     """The complex type whose parts are the element type."""
 
-    of: Type
 
-    def __str__(self) -> str:
-        return f"ComplexOf[{self.of}]"
-
-
-@dataclass(frozen=True)
-class RealOf:
+class RealOf(_Applied):
     """The type of the parts of the element type, if that is complex; else the element type itself."""
-
-    of: Type
-
-    def __str__(self) -> str:
-        return f"RealOf[{self.of}]"
 
 
 @dataclass(frozen=True)

@@ -2,80 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from typing_extensions import assert_never
 
-from pymetal.ir.nodes import (
-    Assign,
-    Bits,
-    Break,
-    Call,
-    Cast,
-    CheckedFunction,
-    Const,
-    Continue,
-    Element,
-    Expr,
-    For,
-    If,
-    Invoke,
-    Let,
-    Name,
-    Return,
-    Select,
-    Stmt,
-    While,
-)
+from pymetal.ir import nodes
 from pymetal.ir.op import Op
 
+Node = TypeVar("Node", bound=nodes.Expr | nodes.Stmt)
 
-def operands(expr: Expr) -> tuple[Expr, ...]:
+
+def operands(expr: nodes.Expr) -> tuple[nodes.Expr, ...]:
     """The direct subexpressions of `expr`, in order."""
     match expr:
-        case Name() | Const():
+        case nodes.Name() | nodes.Const():
             return ()
-        case Call(args=args) | Invoke(args=args):
+        case nodes.Call(args=args) | nodes.Invoke(args=args):
             return args
-        case Cast(value=value) | Bits(value=value):
+        case nodes.Cast(value=value) | nodes.Bits(value=value):
             return (value,)
-        case Element(index=index):
+        case nodes.Element(index=index):
             return (index,)
-        case Select(condition, then, otherwise):
+        case nodes.Select(condition, then, otherwise):
             return (condition, then, otherwise)
         case _:
             assert_never(expr)
 
 
-def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+def blocks(stmt: nodes.Stmt) -> tuple[tuple[nodes.Stmt, ...], ...]:
     """The blocks inside a statement."""
     match stmt:
-        case If(_, then, otherwise):
+        case nodes.If(_, then, otherwise):
             return (then, otherwise)
-        case While(body=body) | For(body=body):
+        case nodes.While(body=body) | nodes.For(body=body):
             return (body,)
-        case Let() | Assign() | Return() | Break() | Continue():
+        case nodes.Let() | nodes.Assign() | nodes.Return() | nodes.Break() | nodes.Continue():
             return ()
         case _:
             assert_never(stmt)
 
 
-def own_expressions(stmt: Stmt) -> tuple[Expr, ...]:
+def own_expressions(stmt: nodes.Stmt) -> tuple[nodes.Expr, ...]:
     """The expressions of a statement itself, not those of its blocks."""
     match stmt:
-        case Let(value=None) | Break() | Continue():
+        case nodes.Let(value=None) | nodes.Break() | nodes.Continue():
             return ()
-        case Let(value=value) | Assign(value=value) | Return(value=value):
+        case nodes.Let(value=value) | nodes.Assign(value=value) | nodes.Return(value=value):
             return (value,) if value is not None else ()
-        case If(condition=condition) | While(condition=condition):
+        case nodes.If(condition=condition) | nodes.While(condition=condition):
             return (condition,)
-        case For(start=start, stop=stop, step=step):
+        case nodes.For(start=start, stop=stop, step=step):
             return (start, stop, step)
         case _:
             assert_never(stmt)
 
 
-def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+def statements(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Stmt]:
     """Every statement of a body and of the blocks inside it, in the order of the text."""
     for stmt in body:
         yield stmt
@@ -83,14 +67,14 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             yield from statements(block)
 
 
-def expressions(body: tuple[Stmt, ...]) -> Iterator[Expr]:
+def expressions(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Expr]:
     """Every expression of a body and its subexpressions, in the order of the text, outer before inner."""
     for stmt in statements(body):
         for expr in own_expressions(stmt):
             yield from subexpressions(expr)
 
 
-def subexpressions(expr: Expr) -> Iterator[Expr]:
+def subexpressions(expr: nodes.Expr) -> Iterator[nodes.Expr]:
     """An expression and all of its parts, in the order of the text, outer before inner."""
     stack = [expr]
     while stack:
@@ -99,7 +83,25 @@ def subexpressions(expr: Expr) -> Iterator[Expr]:
         stack.extend(reversed(operands(current)))
 
 
-def depth(expr: Expr) -> int:
+def rebuild(
+    node: Node,
+    expr: Callable[[nodes.Expr], nodes.Expr] = lambda expr: expr,
+    block: Callable[[tuple[nodes.Stmt, ...]], tuple[nodes.Stmt, ...]] = lambda body: body,
+) -> Node:
+    """A statement or expression with its own expressions and its blocks replaced."""
+    changed: dict[str, Any] = {}
+    for field in dataclasses.fields(node):
+        match getattr(node, field.name):
+            case value if isinstance(value, nodes.Expr):
+                changed[field.name] = expr(value)
+            case tuple() as values if field.name == "args":
+                changed[field.name] = tuple(map(expr, values))
+            case tuple() as body if field.name in ("body", "then", "otherwise"):
+                changed[field.name] = block(body)
+    return dataclasses.replace(node, **changed)
+
+
+def depth(expr: nodes.Expr) -> int:
     """How many expressions stand inside one another at most."""
     deepest, stack = 0, [(expr, 1)]
     while stack:
@@ -109,14 +111,14 @@ def depth(expr: Expr) -> int:
     return deepest
 
 
-def callees(checked: CheckedFunction) -> tuple[CheckedFunction, ...]:
+def callees(checked: nodes.CheckedFunction) -> tuple[nodes.CheckedFunction, ...]:
     """The functions that `checked` calls, and those that they call, each before its callers."""
-    found: dict[CheckedFunction, None] = {}
+    found: dict[nodes.CheckedFunction, None] = {}
 
-    def visit(current: CheckedFunction) -> None:
+    def visit(current: nodes.CheckedFunction) -> None:
         for overload in current.overloads:
             for expr in expressions(overload.function.body):
-                if isinstance(expr, Invoke) and expr.callee not in found:
+                if isinstance(expr, nodes.Invoke) and expr.callee not in found:
                     visit(expr.callee)
                     found.setdefault(expr.callee)
 
@@ -124,8 +126,8 @@ def callees(checked: CheckedFunction) -> tuple[CheckedFunction, ...]:
     return tuple(found)
 
 
-def uses(checked: CheckedFunction) -> frozenset[Op]:
+def uses(checked: nodes.CheckedFunction) -> frozenset[Op]:
     """The rows of the operator table that `checked` and its callees use."""
     everything = (checked, *callees(checked))
     bodies = [overload.function.body for c in everything for overload in c.overloads]
-    return frozenset(e.op for body in bodies for e in expressions(body) if isinstance(e, Call))
+    return frozenset(e.op for body in bodies for e in expressions(body) if isinstance(e, nodes.Call))

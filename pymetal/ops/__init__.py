@@ -9,22 +9,15 @@ release that has it; see :class:`pymetal.ir.Op`.
 from __future__ import annotations
 
 from pymetal.ir import Op
-from pymetal.ops import c10, metal_common, metal_integer, metal_math, metal_relational, python, special
-from pymetal.ops.table import BY_ALIAS, TABLE
-
-__all__ = [
-    "BY_ALIAS",
-    "NOT_ROWS",
-    "TABLE",
-    "c10",
-    "find",
-    "metal_common",
-    "metal_integer",
-    "metal_math",
-    "metal_relational",
-    "python",
-    "special",
-]
+from pymetal.ops import c10 as c10
+from pymetal.ops import metal_common as metal_common
+from pymetal.ops import metal_integer as metal_integer
+from pymetal.ops import metal_math as metal_math
+from pymetal.ops import metal_relational as metal_relational
+from pymetal.ops import python as python
+from pymetal.ops import special as special
+from pymetal.ops.table import BY_ALIAS as BY_ALIAS
+from pymetal.ops.table import TABLE as TABLE
 
 # Functions of Metal and of c10's headers that a body cannot call, and why.
 NOT_ROWS: dict[str, str] = {

@@ -23,7 +23,7 @@ from pymetal.ops.builder import Term
 from pymetal.ops.floats import on_complex64
 from pymetal.ops.integers import Width, on_wide
 from pymetal.ops.metal_math import fused, power_partials
-from pymetal.ops.python import AND, COMPLEX_POW, DIV_COMPLEX, FLOORDIV_INTEGER, MOD_INTEGER, MUL, MUL_COMPLEX, OR
+from pymetal.ops.python import COMPLEX_POW, DIV_COMPLEX, FLOORDIV_INTEGER, MAX, MIN, MOD_INTEGER, MUL, MUL_COMPLEX
 from pymetal.ops.table import COMPLEX, FLOATING, INTEGERS, UTILS, row
 
 
@@ -42,24 +42,21 @@ def _op(
 # --- maximum, minimum, order -----------------------------------------------------------------------------------------
 
 
-def _extreme(name: str, floats: Any, of_integers: Any, bool_overload: Op, exact: Any) -> None:
-    whole = on_wide(of_integers)
-
+def _extreme(python: Op) -> None:
     def partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
         # As torch: equal operands share the gradient, and a NaN takes none away.
         share = x.lift(0.5).where(x.equals(y), 1)
-        first, second = (x < y, y < x) if name == "max" else (x > y, y > x)
+        first, second = (x < y, y < x) if python is MAX else (x > y, y > x)
         return x.lift(0).where(first, share), x.lift(0).where(second, share)
 
     _op(
-        f"metal.c10.{name}", 2, TypeRule.PROMOTE, FLOATING | INTEGERS,
-        lambda x, y: floats(x, y) if x.is_floating_point() else whole(x, y), partials, bool_overload=bool_overload,
-        exact=exact, rounds=False, signed_zero=False,
+        f"metal.c10.{python.name}", 2, TypeRule.PROMOTE, FLOATING | INTEGERS, python.torch, partials,
+        bool_overload=python.bool_overload, exact=python.exact, rounds=False, signed_zero=False,
     )  # fmt: skip
 
 
-_extreme("max", torch.maximum, integers.greatest, OR, exact.maximum)
-_extreme("min", torch.minimum, integers.least, AND, exact.minimum)
+_extreme(MAX)
+_extreme(MIN)
 
 
 def _less(x: Tensor, y: Tensor) -> Tensor:
@@ -76,12 +73,7 @@ _op(
 
 # --- products and quotients ------------------------------------------------------------------------------------------
 
-_whole_product = on_wide(lambda x, y, w: x * y)
 _whole_quotient = on_wide(integers.quotient)
-
-
-def _mul(x: Tensor, y: Tensor) -> Tensor:
-    return x * y if x.is_floating_point() else _whole_product(x, y)
 
 
 def _div(x: Tensor, y: Tensor) -> Tensor:
@@ -90,7 +82,7 @@ def _div(x: Tensor, y: Tensor) -> Tensor:
 
 
 _op(
-    "metal.c10.mul", 2, TypeRule.PROMOTE, FLOATING | INTEGERS, _mul, lambda x, y, r: (y, x), promotes_to_int=True,
+    "metal.c10.mul", 2, TypeRule.PROMOTE, FLOATING | INTEGERS, MUL.torch, lambda x, y, r: (y, x), promotes_to_int=True,
     bool_overload=MUL, complex_overload=MUL_COMPLEX, overflow="mul", exact=lambda mp, x, y: x * y,
 )  # fmt: skip
 _op(

@@ -31,26 +31,17 @@ from pymetal.ops.table import COMPLEX, FLOATING, INTEGERS, REAL, UTILS, row
 _BOOL = frozenset({Kind.BOOL})
 _NUMERIC = dtypes.NUMERIC
 _ANY = dtypes.ANY
+_SIGN = -(1 << 63)  # int64s with this bit flipped are in the order of the uint64s they stand for
 
 
-def _on_unsigned(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """torch has few operators for uint16, uint32 and uint64: computed on the int64s of the same low bits."""
-
-    def wrapped(*args: torch.Tensor) -> torch.Tensor:
-        if args[0].dtype not in WIDE_UNSIGNED:
-            return function(*args)
-        return integers.from_wide(function(*map(integers.to_wide, args)), args[0].dtype)
-
-    return wrapped
-
-
-def _compared(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """A comparison; of uint64s, of the int64s that are in the same order."""
+def _on_unsigned(function: Callable[..., torch.Tensor], flip: int = 0) -> Callable[..., torch.Tensor]:
+    """torch has few operators for uint16, uint32 and uint64: computed on the int64s of the same bits (but `flip`)."""
 
     def wrapped(*args: torch.Tensor) -> torch.Tensor:
         if args[0].dtype not in WIDE_UNSIGNED:
             return function(*args)
-        return function(*(integers.to_wide(a) ^ (-(1 << 63)) for a in args))
+        value = function(*(integers.to_wide(a) ^ flip for a in args))
+        return value if value.dtype is torch.bool else integers.from_wide(value, args[0].dtype)
 
     return wrapped
 
@@ -189,8 +180,8 @@ POW = row(
 def _comparison(name: str, symbol: str, precedence: int, complex_overload: Op | None = None) -> Op:
     fold = getattr(operator, name)
     return row(
-        name, 2, TypeRule.COMPARE, REAL, Infix(symbol, precedence), _compared(getattr(torch, name)), symbol=symbol,
-        fold=fold, complex_overload=complex_overload, exact=lambda mp, x, y: fold(x, y),
+        name, 2, TypeRule.COMPARE, REAL, Infix(symbol, precedence), _on_unsigned(getattr(torch, name), _SIGN),
+        symbol=symbol, fold=fold, complex_overload=complex_overload, exact=lambda mp, x, y: fold(x, y),
     )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ class Operation:
         checked = check_functor(bodies, self.promotion, self._wanted, self.opmath and not widens)
         named = ir.CheckedFunction(functor_name(checked.name), checked.doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
-        self.ir = ir.distinct(named, helper_name)
+        self.ir = ir.unique_names(named, helper_name)
         self.__pymetal_definition__ = Definition(signature, self.ir)
         self.name = self.ir.name
         self.doc = checked.doc

@@ -14,33 +14,10 @@ from typing_extensions import assert_never
 from pymetal import ir
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import PyMetalError
-from pymetal.ir import (
-    Assign,
-    Bits,
-    Break,
-    Call,
-    Cast,
-    CheckedFunction,
-    Const,
-    Continue,
-    Element,
-    Expr,
-    For,
-    Function,
-    If,
-    Invoke,
-    Let,
-    Name,
-    Return,
-    Select,
-    Stmt,
-    Type,
-    While,
-)
 from pymetal.ops.builder import Term
 
 
-def differentiate(function: Function, wrt: str, domain: Iterable[DType]) -> Function:
+def differentiate(function: ir.Function, wrt: str, domain: Iterable[DType]) -> ir.Function:
     """The partial derivative of `function` by its parameter `wrt`, a function of the same parameters.
 
     Args:
@@ -55,7 +32,7 @@ def differentiate(function: Function, wrt: str, domain: Iterable[DType]) -> Func
         raise PyMetalError(f"there is no parameter {wrt!r}", hint=f"Parameters: {', '.join(names)}.")
     tangents = _Tangents(wrt, tuple(domain), names)
     body = tangents.block(function.body, function.result)
-    return Function(function.params, function.scalars, function.result, body)
+    return ir.Function(function.params, function.scalars, function.result, body)
 
 
 class _Tangents:
@@ -65,7 +42,7 @@ class _Tangents:
         self.taken = set(taken)
         self.companions: dict[str, str] = {}
 
-    def differentiable(self, type_: Type) -> bool:
+    def differentiable(self, type_: ir.Type) -> bool:
         resolved = (ir.resolve(type_, d) for d in self.domain)
         # One body may serve integers too; its derivative is asked for at the floating dtypes.
         return any(d is not None and d.kind is Kind.FLOATING for d in resolved)
@@ -79,68 +56,64 @@ class _Tangents:
             self.companions[name] = fresh
         return self.companions[name]
 
-    def block(self, body: tuple[Stmt, ...], result: Type) -> tuple[Stmt, ...]:
-        out: list[Stmt] = []
+    def block(self, body: tuple[ir.Stmt, ...], result: ir.Type) -> tuple[ir.Stmt, ...]:
+        out: list[ir.Stmt] = []
         for stmt in body:
             match stmt:
-                case Let(name, type_, value, mutable, span):
+                case ir.Let(name, type_, value, mutable, span):
                     if self.differentiable(type_):
                         tangent = None if value is None else self.tangent(value).expr
-                        out.append(Let(self.companion(name), type_, tangent, mutable, span))
+                        out.append(ir.Let(self.companion(name), type_, tangent, mutable, span))
                     out.append(stmt)
-                case Assign(name, value, span):
+                case ir.Assign(name, value, span):
                     # The tangent first: it may read the value that is about to be replaced.
                     if self.differentiable(value.type):
-                        out.append(Assign(self.companion(name), self.tangent(value).expr, span))
+                        out.append(ir.Assign(self.companion(name), self.tangent(value).expr, span))
                     out.append(stmt)
-                case Return(value, span):
-                    out.append(Return(self.tangent(value).expr, span))
-                case If(condition, then, otherwise, span):
-                    out.append(If(condition, self.block(then, result), self.block(otherwise, result), span))
-                case While(condition, inner, span):
-                    out.append(While(condition, self.block(inner, result), span))
-                case For():
-                    out.append(replace(stmt, body=self.block(stmt.body, result)))
-                case Break() | Continue():
+                case ir.Return(value, span):
+                    out.append(ir.Return(self.tangent(value).expr, span))
+                case ir.If() | ir.While() | ir.For():
+                    out.append(ir.rebuild(stmt, block=lambda inner: self.block(inner, result)))
+                case ir.Break() | ir.Continue():
                     out.append(stmt)
                 case _:
                     assert_never(stmt)
         return tuple(out)
 
-    def tangent(self, expr: Expr) -> Term:
+    def tangent(self, expr: ir.Expr) -> Term:
         """The derivative of `expr`, of the same type."""
-        zero = Term(Const(0, expr.type))
+        zero = Term(ir.Const(0, expr.type))
         if not self.differentiable(expr.type):
             return zero
         match expr:
-            case Const():
+            case ir.Const():
                 return zero
-            case Name(name):
+            case ir.Name(name):
                 if name in self.companions:
-                    return Term(Name(self.companions[name], expr.type))
-                return Term(Const(1, expr.type)) if name == self.wrt else zero
-            case Cast(type_, value):
+                    return Term(ir.Name(self.companions[name], expr.type))
+                return Term(ir.Const(1, expr.type)) if name == self.wrt else zero
+            case ir.Cast(type_, value):
                 inner = self.tangent(value).expr
-                if isinstance(inner, Const):
-                    return Term(Const(inner.value, type_))
-                return Term(Cast(type_, inner))
-            case Select(condition, then, otherwise):
+                if isinstance(inner, ir.Const):
+                    return Term(ir.Const(inner.value, type_))
+                return Term(ir.Cast(type_, inner))
+            case ir.Select(condition, then, otherwise):
                 a, b = self.tangent(then), self.tangent(otherwise)
                 return zero if a.is_number(0) and b.is_number(0) else a.where(Term(condition), b)
-            case Bits(span=span):
+            case ir.Bits(span=span):
                 raise PyMetalError("the bits of a number have no derivative", span)
-            case Element():
+            case ir.Element():
                 return zero
-            case Invoke():
+            case ir.Invoke():
                 return self._invoke(expr)
-            case Call(op, args):
+            case ir.Call(op, args):
                 return self._chain(expr, [Term(a) for a in args], [self.tangent(a) for a in args], op)
             case _:
                 assert_never(expr)
 
-    def _invoke(self, call: Invoke) -> Term:
+    def _invoke(self, call: ir.Invoke) -> Term:
         """The chain rule through a callee: its own derivative by each argument that varies."""
-        total = Term(Const(0, call.type))
+        total = Term(ir.Const(0, call.type))
         inner = [self.tangent(a) for a in call.args]
         overloads = call.callee.overloads
         for index, tangent in enumerate(inner):
@@ -152,13 +125,13 @@ class _Tangents:
                 derived = differentiate(overload.function, parameters[index].name, overload.domain)
                 derivatives.append(replace(overload, function=derived))
             name = f"{call.callee.name}_d{index}"
-            callee = CheckedFunction(name, "", tuple(derivatives), helper=call.callee.helper)
-            partial = Term(Invoke(callee, call.args, call.bound, call.type, call.span))
+            callee = ir.CheckedFunction(name, "", tuple(derivatives), helper=call.callee.helper)
+            partial = Term(ir.Invoke(callee, call.args, call.bound, call.type, call.span))
             total = total + partial * tangent
         return total
 
-    def _chain(self, call: Call, args: list[Term], inner: list[Term], op: ir.Op) -> Term:
-        total = Term(Const(0, call.type))
+    def _chain(self, call: ir.Call, args: list[Term], inner: list[Term], op: ir.Op) -> Term:
+        total = Term(ir.Const(0, call.type))
         if all(t.is_number(0) for t in inner):
             return total
         if op.derivative is None:

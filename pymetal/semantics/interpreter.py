@@ -7,7 +7,7 @@ float of its body a double.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,34 +15,12 @@ from typing_extensions import assert_never
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import DType
-from pymetal.ir import (
-    Assign,
-    Bits,
-    Break,
-    Call,
-    Cast,
-    Const,
-    Continue,
-    Element,
-    Expr,
-    For,
-    Function,
-    If,
-    Invoke,
-    Let,
-    Name,
-    Return,
-    Select,
-    Stmt,
-    Type,
-    While,
-)
 
 Scalar = bool | int | float | complex
 
 
 def evaluate(
-    function: Function,
+    function: ir.Function,
     element: DType,
     tensors: Sequence[torch.Tensor],
     scalars: Mapping[str, Scalar],
@@ -86,12 +64,12 @@ class _Evaluation:
         # Where the expression being computed is needed: a function that is called elsewhere need not end.
         self.active = torch.ones(shape, dtype=torch.bool, device=device)
 
-    def dtype(self, type_: Type) -> torch.dtype:
+    def dtype(self, type_: ir.Type) -> torch.dtype:
         resolved = ir.resolve(type_, self.element)
         assert resolved is not None, f"{type_} at {self.element}"
         return (dtypes.double_of(resolved) if self.widen else resolved).torch
 
-    def constant(self, value: Scalar, type_: Type) -> torch.Tensor:
+    def constant(self, value: Scalar, type_: ir.Type) -> torch.Tensor:
         """A 0-dim tensor. A float becomes a float32 first, as a literal or an argument of a kernel does."""
         dtype = self.dtype(type_)
         if isinstance(value, complex):
@@ -102,7 +80,7 @@ class _Evaluation:
         wrapped = value - (1 << 64) if value >= 1 << 63 else value  # uint64's upper half
         return torch.tensor(wrapped, device=self.device).to(dtype)
 
-    def call(self, function: Function, args: Sequence[torch.Tensor]) -> torch.Tensor:
+    def call(self, function: ir.Function, args: Sequence[torch.Tensor]) -> torch.Tensor:
         """The value of a function, in the shape of the whole."""
         for param, value in zip((*function.params, *function.scalars), args, strict=True):
             self.values[param.name] = value
@@ -112,113 +90,110 @@ class _Evaluation:
 
     # --- statements ---
 
-    def run(self, body: tuple[Stmt, ...], active: torch.Tensor) -> torch.Tensor:
+    def run(self, body: tuple[ir.Stmt, ...], active: torch.Tensor) -> torch.Tensor:
         """Runs `body` where `active` holds; returns where control reaches its end."""
         for stmt in body:
             self.active = active
             if not bool(active.any()) and self.result is not None:
                 break  # nothing more can happen here; a loop ends by this
             match stmt:
-                case Let(name, type_, value):
+                case ir.Let(name, type_, value):
                     # Outside `active` the variable is never read: it is declared again, or assigned, before any use.
                     self.values[name] = self.constant(0, type_) if value is None else self.expr(value)
-                case Assign(name, value):
+                case ir.Assign(name, value):
                     self.values[name] = torch.where(active, self.expr(value), self.values[name])
-                case Return(value):
+                case ir.Return(value):
                     returned = self.expr(value)
                     self.result = returned if self.result is None else torch.where(active, returned, self.result)
                     return torch.zeros_like(active)
-                case If(condition, then, otherwise):
+                case ir.If(condition, then, otherwise):
                     holds = self.expr(condition)
                     ends_then = self.run(then, active & holds)
                     active = ends_then | self.run(otherwise, active & ~holds)
-                case While(condition, inner):
-                    active = self._while(condition, inner, active)
-                case For():
+                case ir.While():
+                    active = self._while(stmt, active)
+                case ir.For():
                     active = self._for(stmt, active)
-                case Break():
+                case ir.Break():
                     self.loops[-1].broken = self.loops[-1].broken | active
                     return torch.zeros_like(active)
-                case Continue():
+                case ir.Continue():
                     self.loops[-1].continued = self.loops[-1].continued | active
                     return torch.zeros_like(active)
                 case _:
                     assert_never(stmt)
         return active
 
-    def _round(self, body: tuple[Stmt, ...], active: torch.Tensor) -> torch.Tensor:
-        """One round of the innermost loop; returns where there may be another."""
-        loop = self.loops[-1]
-        loop.continued = torch.zeros_like(active)
-        return self.run(body, active) | loop.continued
+    def _while(self, stmt: ir.While, active: torch.Tensor) -> torch.Tensor:
+        return self._loop(stmt.body, active, lambda: self.expr(stmt.condition))
 
-    def _while(self, condition: Expr, body: tuple[Stmt, ...], active: torch.Tensor) -> torch.Tensor:
-        loop = _Loop(torch.zeros_like(active), torch.zeros_like(active))
+    def _for(self, stmt: ir.For, active: torch.Tensor) -> torch.Tensor:
+        counter, stop, step = (self.expr(e) for e in (stmt.start, stmt.stop, stmt.step))
+        counter = counter.to(self.dtype(stmt.type)) - step
+
+        def holds() -> torch.Tensor:
+            nonlocal counter
+            counter = counter + step
+            self.values[stmt.name] = counter
+            return torch.where(step > 0, counter < stop, (step < 0) & (counter > stop))
+
+        return self._loop(stmt.body, active, holds)
+
+    def _loop(
+        self, body: tuple[ir.Stmt, ...], active: torch.Tensor, condition: Callable[[], torch.Tensor]
+    ) -> torch.Tensor:
+        """Runs `body` as long as the condition, which is computed before each round, holds somewhere."""
+        none = torch.zeros_like(active)
+        loop = _Loop(none, none)
         self.loops.append(loop)
-        ended = torch.zeros_like(active)
+        ended = none
         while bool(active.any()):
             self.active = active
-            holds = self.expr(condition)
+            holds = condition()
             ended = ended | (active & ~holds)
             active = active & holds
             if bool(active.any()):
-                active = self._round(body, active)
-        self.loops.pop()
-        return ended | loop.broken
-
-    def _for(self, stmt: For, active: torch.Tensor) -> torch.Tensor:
-        counter, stop, step = (self.expr(e) for e in (stmt.start, stmt.stop, stmt.step))
-        counter = counter.to(self.dtype(stmt.type))
-        loop = _Loop(torch.zeros_like(active), torch.zeros_like(active))
-        self.loops.append(loop)
-        ended = torch.zeros_like(active)
-        while bool(active.any()):
-            holds = torch.where(step > 0, counter < stop, (step < 0) & (counter > stop))
-            ended = ended | (active & ~holds)
-            active = active & holds
-            if bool(active.any()):
-                self.values[stmt.name] = counter
-                active = self._round(stmt.body, active)
-                counter = counter + step
+                loop.continued = none
+                active = self.run(body, active) | loop.continued
         self.loops.pop()
         return ended | loop.broken
 
     # --- expressions ---
 
-    def expr(self, expr: Expr) -> torch.Tensor:
+    def expr(self, expr: ir.Expr) -> torch.Tensor:
         match expr:
-            case Name(name):
+            case ir.Name(name):
                 return self.values[name]
-            case Const(value, type_):
+            case ir.Const(value, type_):
                 return self.constant(value, type_)
-            case Cast(type_, value):
+            case ir.Cast(type_, value):
                 return convert(self.expr(value), self.dtype(type_))
-            case Select(condition, then, otherwise):
+            case ir.Select(condition, then, otherwise):
                 holds = self.expr(condition)
                 return torch.where(holds, self._where(holds, then), self._where(~holds, otherwise))
-            case Call(op, args):
+            case ir.Call(op, args):
                 result: torch.Tensor = op.torch(*(self.expr(a) for a in args))
                 return result
-            case Bits(type_, value):
+            case ir.Bits(type_, value):
                 return self.expr(value).contiguous().view(self.dtype(type_))
-            case Element(table, index):
+            case ir.Element(table, index):
                 dtype = self.dtype(table.type)
                 values = torch.stack([self.constant(v, table.type) for v in table.values]).to(dtype)
                 # A lane that has left the loop may hold an index beyond the end.
                 return values[self.expr(index).long().clamp(0, len(table.values) - 1)]
-            case Invoke():
+            case ir.Invoke():
                 return self._invoke(expr)
             case _:
                 assert_never(expr)
 
-    def _where(self, holds: torch.Tensor, expr: Expr) -> torch.Tensor:
+    def _where(self, holds: torch.Tensor, expr: ir.Expr) -> torch.Tensor:
         """One side of a `Select`."""
         active, self.active = self.active, self.active & holds
         value = self.expr(expr)
         self.active = active
         return value
 
-    def _invoke(self, call: Invoke) -> torch.Tensor:
+    def _invoke(self, call: ir.Invoke) -> torch.Tensor:
         element = ir.resolved(call.bound, self.element)
         overload = call.callee.overload(element) or next(
             o for o in call.callee.overloads if any(d.kind is element.kind for d in o.domain)

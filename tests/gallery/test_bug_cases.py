@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 import toolbox
 import torch
+from float_distance import distance
 from torch import Tensor
 
 import pymetal
 from examples import unimplemented
 from examples.aten import load
 from pymetal import T, float32, int64
-from pymetal.accuracy import ulp
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "data" / "bug_cases.json").read_text(encoding="utf-8")
@@ -205,7 +205,7 @@ def _compare(case: dict[str, Any], result: Tensor, wanted: Tensor) -> None:
     assert result.shape == wanted.shape
     mode = case["compare"]
     if mode.startswith("ulp:"):
-        assert ulp.distance(result, wanted).max() <= int(mode[4:])
+        assert distance(result, wanted).max() <= int(mode[4:])
         return
     torch.testing.assert_close(result, wanted, rtol=0, atol=0, equal_nan=True)
     if mode == "exact" and wanted.is_floating_point():

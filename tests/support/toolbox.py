@@ -16,9 +16,9 @@ from typing import Any
 from unittest import mock
 
 import torch
+from float_distance import distance
 
 from pymetal import host
-from pymetal.accuracy.ulp import distance
 from pymetal.functor import Functor
 from pymetal.host import build, float_mode
 from pymetal.host.device import HostDevice

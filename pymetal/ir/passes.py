@@ -1,0 +1,115 @@
+"""Passes over functions: what nothing reads is removed, and callees get names of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pymetal.ir.nodes import (
+    Assign,
+    CheckedFunction,
+    Const,
+    Element,
+    Function,
+    If,
+    Let,
+    Name,
+    Overload,
+    Stmt,
+)
+from pymetal.ir.walk import callees, expressions, rebuild, statements
+
+
+def remove_dead_code(function: Function) -> Function:
+    """The function without variables that no expression reads, and without assignments of a variable to itself.
+
+    Expressions have no effects: an unread variable needs no text.
+    """
+    body = function.body
+    while True:
+        read = frozenset(e.name for e in expressions(body) if isinstance(e, Name))
+        if not any(_is_dead(s, read) for s in statements(body)):
+            return replace(function, body=body)
+        body = _live(body, read)
+
+
+def _is_dead(stmt: Stmt, read: frozenset[str]) -> bool:
+    match stmt:
+        case Assign(name=name, value=Name(name=value)) if name == value:
+            return True
+        case Let(name=name) | Assign(name=name):
+            return name not in read
+        case If(then=(), otherwise=()):
+            return True
+        case _:
+            return False
+
+
+def _live(body: tuple[Stmt, ...], read: frozenset[str]) -> tuple[Stmt, ...]:
+    return tuple(rebuild(s, block=lambda inner: _live(inner, read)) for s in body if not _is_dead(s, read))
+
+
+def unique_names(checked: CheckedFunction, spelled: Callable[[str], str]) -> CheckedFunction:
+    """`checked`, with `_1`, `_2` after the names of callees that are not the first, or the only, one of theirs.
+
+    Python finds functions by scope, Metal by name alone. Two of one name and equal bodies are one function.
+
+    Args:
+        spelled: how the text has the name of a helper.
+    """
+
+    def key(helper: bool, name: str) -> tuple[bool, str]:
+        return helper, spelled(name) if helper else name
+
+    called = callees(checked)
+    if len({key(c.helper, c.name) for c in (checked, *called)}) == 1 + len(called):
+        return checked
+    taken: dict[tuple[bool, str], CheckedFunction] = {key(checked.helper, checked.name): checked}
+    chosen: dict[CheckedFunction, CheckedFunction] = {}
+    for callee in called:
+        overloads = _with_callees(callee.overloads, chosen)
+        name, number = callee.name, 0
+        while (other := taken.get(key(callee.helper, name))) is not None and not _equal(other.overloads, overloads):
+            number += 1
+            name = f"{callee.name}_{number}"
+        if other is None:
+            same = name == callee.name and overloads is callee.overloads
+            other = callee if same else CheckedFunction(name, callee.doc, overloads, callee.helper)
+            taken[key(callee.helper, name)] = other
+        chosen[callee] = other
+    overloads = _with_callees(checked.overloads, chosen)
+    return checked if overloads is checked.overloads else replace(checked, overloads=overloads)
+
+
+def _equal(a: tuple[Overload, ...], b: tuple[Overload, ...]) -> bool:
+    """True for equal bodies with the same numbers, the sign of zero included."""
+    return a == b and _constants(a) == _constants(b)
+
+
+def _constants(overloads: tuple[Overload, ...]) -> list[str]:
+    found = []
+    for overload in overloads:
+        for expr in expressions(overload.function.body):
+            if isinstance(expr, Const):
+                found.append(repr(expr.value))
+            elif isinstance(expr, Element):
+                found.append(repr(expr.table.values))
+    return found
+
+
+def _with_callees(node: Any, chosen: dict[CheckedFunction, CheckedFunction]) -> Any:
+    """A node, or a tuple of nodes, with its callees replaced; the same object if none is."""
+    if isinstance(node, tuple):
+        parts = tuple(_with_callees(part, chosen) for part in node)
+        return node if all(a is b for a, b in zip(parts, node, strict=True)) else parts
+    if not dataclasses.is_dataclass(node) or isinstance(node, CheckedFunction | type):
+        return node
+    changed: dict[str, Any] = {}
+    for field in dataclasses.fields(node):
+        before = getattr(node, field.name)
+        after = chosen.get(before, before) if isinstance(before, CheckedFunction) else _with_callees(before, chosen)
+        if after is not before:
+            changed[field.name] = after
+    return replace(node, **changed) if changed else node
