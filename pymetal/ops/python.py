@@ -29,8 +29,6 @@ from pymetal.ops.integers import WIDE_UNSIGNED, Width, on_wide
 from pymetal.ops.table import COMPLEX, FLOATING, INTEGERS, REAL, UTILS, row
 
 _BOOL = frozenset({Kind.BOOL})
-_NUMERIC = dtypes.NUMERIC
-_ANY = dtypes.ANY
 _SIGN = -(1 << 63)  # int64s with this bit flipped are in the order of the uint64s they stand for
 
 
@@ -88,10 +86,10 @@ def _arithmetic(
 
 # bool + bool is "or" and bool * bool is "and" in torch, and C++'s conversion of the int sum to bool gives the same;
 # torch refuses bool - bool and -bool.
-ADD = _arithmetic("add", Infix("+", 12), _ANY, lambda x, y, r: (1, 1))
-SUB = _arithmetic("sub", Infix("-", 12), _NUMERIC, lambda x, y, r: (1, -1))
-MUL = _arithmetic("mul", Infix("*", 13), _ANY, lambda x, y, r: (y, x), MUL_COMPLEX)
-NEG = _arithmetic("neg", Prefix("-"), _NUMERIC, lambda x, r: (-1,))
+ADD = _arithmetic("add", Infix("+", 12), dtypes.ANY, lambda x, y, r: (1, 1))
+SUB = _arithmetic("sub", Infix("-", 12), dtypes.NUMERIC, lambda x, y, r: (1, -1))
+MUL = _arithmetic("mul", Infix("*", 13), dtypes.ANY, lambda x, y, r: (y, x), MUL_COMPLEX)
+NEG = _arithmetic("neg", Prefix("-"), dtypes.NUMERIC, lambda x, r: (-1,))
 TRUEDIV = row(
     "truediv", 2, TypeRule.INT_TO_FLOAT, FLOATING, Infix("/", 13), torch.true_divide, lambda x, y, r: (1 / y, -r / y),
     symbol="/", fold=operator.truediv, complex_overload=DIV_COMPLEX, exact=exact.quotient,
