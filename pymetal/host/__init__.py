@@ -5,8 +5,8 @@
     library = pymetal.host.compile_shader(source)
     library.my_kernel(out, x, threads=out.numel())
 
-`toolchain` finds the compiler, `translate` and its kin turn Metal into C++ over the headers in `shim/`, `build` and
-`cache` make and keep libraries, `library` launches their kernels, `device` is the row of the device table.
+`toolchain` finds the compiler; `translate`, `rewrite` and `signature` turn Metal into C++ over the headers in `shim/`;
+`build` and `cache` make and keep libraries; `library` launches their kernels; `device` is the row of the device table.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""From tensors to a launch: planning, devices, compilation."""
+"""The runtime: the tensors of a call become a plan, the plan a compiled kernel, and the kernel is launched."""

@@ -175,7 +175,9 @@ def metal_text(operations: Iterable[Operation]) -> str:
     seen: set[str] = set()
     for functor in functors:
         if not isinstance(functor, Operation):
-            raise CallError(f"{functor!r} is not a functor", hint="Pass what @pymetal.binary and its kin return.")
+            raise CallError(
+                f"{functor!r} is not a functor", hint="Pass what @pymetal.unary, binary or ternary returns."
+            )
         if functor.name in seen:
             raise CallError(f"two functors are called {functor.name}", hint="Kernel names are global: rename one.")
         seen.add(functor.name)
