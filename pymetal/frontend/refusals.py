@@ -18,7 +18,7 @@ class Refusal:
 
     number: int
     message: str
-    hint: str
+    hint: str = "{hint}"  # by default what the place that refuses says
     error: type[PyMetalError] = FunctorSyntaxError
 
     @property
@@ -27,7 +27,7 @@ class Refusal:
         return f"PM{self.number:03d}"
 
 
-def _type(number: int, message: str, hint: str) -> Refusal:
+def _type(number: int, message: str, hint: str = "{hint}") -> Refusal:
     return Refusal(number, message, hint, FunctorTypeError)
 
 
@@ -67,54 +67,48 @@ REFUSALS: dict[str, Refusal] = {
         "Make them agree: {hint}.",
     ),
     # names
-    "unknown-name": Refusal(11, "{name!r} is not defined{near}", "{hint}"),
-    "unknown-attribute": Refusal(12, "{module} has no {name!r}{near}", "{hint}"),
+    "unknown-name": Refusal(11, "{name!r} is not defined{near}"),
+    "unknown-attribute": Refusal(12, "{module} has no {name!r}{near}"),
     "not-a-value": _type(
         13, "{name!r} is {what} and has no value in a functor",
         "A body can use numbers, dtypes, metal.*, functions of math and @pymetal.func functions.",
     ),
     "unset": Refusal(
-        14, "{name!r} may have no value here: it is {when}", "{hint}",
-    ),
+        14, "{name!r} may have no value here: it is {when}"),
     "not-callable": Refusal(
-        15, "{name!r} is {what} and cannot be called in a functor",
-        "{hint}",
-    ),
+        15, "{name!r} is {what} and cannot be called in a functor"),
     "undecorated": Refusal(
         16, "{name!r} is a plain Python function and has no Metal text", "Decorate it with @pymetal.func."
     ),
     # calls
-    "argument-count": _type(17, "{name} takes {wanted} but {found}", "{hint}"),
-    "keyword-argument": Refusal(18, "{name} takes no keyword arguments in a functor", "{hint}"),
+    "argument-count": _type(17, "{name} takes {wanted} but {found}"),
+    "keyword-argument": Refusal(18, "{name} takes no keyword arguments in a functor"),
     "starred": Refusal(19, "arguments cannot be unpacked with `*` in a functor", "Write them one by one."),
     "int-cast": _type(
         20, "int has no size in Metal", "Write pymetal.int32 or pymetal.int64, or T for the element type."
     ),
     # types
-    "operand-kind": _type(21, "{op} is not defined for {type} operands{at}", "{hint}"),
+    "operand-kind": _type(21, "{op} is not defined for {type} operands{at}"),
     "no-common-type": _type(
         22, "{a} and {b} have no common type{at}", "Convert one of them: float(x), T(x), pymetal.int64(x)."
     ),
-    "not-bool": _type(
-        23, "{what} takes bool operands but this one is {type}", "Write a comparison, such as `x != 0`."
-    ),
+    "not-bool": _type(23, "{what} takes bool operands but this one is {type}", "Write a comparison, such as `x != 0`."),
     "return-type": _type(
-        24, "this returns {found} but the result type is {wanted}", "{hint}",
-    ),
+        24, "this returns {found} but the result type is {wanted}"),
     "assign-type": _type(
         25, "{name!r} is {wanted} and cannot be assigned a value of type {found}",
         "Convert the value, or use another name for it.",
     ),
-    "does-not-fit": _type(26, "{value} does not fit {dtype}", "{hint}"),
+    "does-not-fit": _type(26, "{value} does not fit {dtype}"),
     # statements
     "missing-return": Refusal(27, "{functor} can end without a `return`", "Return a value on every path."),
     "bare-return": Refusal(28, "`return` without a value", "Return the result of the functor."),
     "unreachable": Refusal(29, "this statement is never reached", "Remove it."),
     "target": Refusal(30, "cannot assign to {what} in a functor", "Assign to plain names, one at a time."),
-    "statement": Refusal(31, "{what} cannot become Metal", "{hint}"),
-    "expression": Refusal(32, "{what} cannot become Metal", "{hint}"),
+    "statement": Refusal(31, "{what} cannot become Metal"),
+    "expression": Refusal(32, "{what} cannot become Metal"),
     "constant": Refusal(33, "{what} is not a value that Metal can compute with", "Use numbers, True or False."),
-    "operator": Refusal(34, "operator `{symbol}` cannot become Metal", "{hint}"),
+    "operator": Refusal(34, "operator `{symbol}` cannot become Metal"),
     "complex-to-real": _type(35, "a complex number cannot be cast to {type}", "Use z.real, z.imag or abs(z)."),
     "empty-body": Refusal(36, "{functor} has no body", "Return a value."),
     "recursion": Refusal(38, "{name!r} calls itself but Metal has no recursion", "Write a loop."),
@@ -136,9 +130,9 @@ REFUSALS: dict[str, Refusal] = {
     "callee-dtype": _type(
         44, "{name} has no body for {dtype}{reason}", "It serves {served}. Convert the argument, or narrow dtypes=."
     ),
-    "loop": Refusal(45, "{what} cannot become Metal", "{hint}"),
+    "loop": Refusal(45, "{what} cannot become Metal"),
     "range-type": _type(46, "range() takes integers but this is {type}", "Convert it to an integer."),
-    "assertion": _type(48, "assertion fails{at}: {text}", "{hint}"),
+    "assertion": _type(48, "assertion fails{at}: {text}"),
     "unpack": _type(49, "cannot unpack {found} into {wanted}", "Write as many names as values."),
     "overlap": _type(
         50, "two bodies serve {dtype}: this one and the one at {other}",
@@ -160,7 +154,7 @@ REFUSALS: dict[str, Refusal] = {
         58, "dtypes= contains {dtypes} but no body of {functor} serves it",
         "Add a body for it with @{functor}.overload, or narrow dtypes=.",
     ),
-    "static-loop": _type(52, "{what} in a loop {over}", "{hint}"),
+    "static-loop": _type(52, "{what} in a loop {over}"),
     "table-size": _type(
         57, "{name} has {size} numbers but an array of constants has at most {most}", "Pass a tensor, or compute them."
     ),
