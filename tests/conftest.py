@@ -39,6 +39,7 @@ KIND_OF = {
     "runtime/test_source_lines.py": "unit",
     "test_differential.py": "host",
     "test_examples.py": "host",
+    "test_extension.py": "host",
     "upstream": "upstream",
 }
 
