@@ -1,4 +1,4 @@
-"""What inductor's MPS back end lacks for an operator, with the place and the exact lines to add."""
+"""What inductor's MPS back end lacks for an operator, with the position and the exact lines to add."""
 
 from __future__ import annotations
 
