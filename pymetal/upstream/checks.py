@@ -169,7 +169,8 @@ def check_dead(checkout: Checkout, file: NativeFunctions) -> Iterator[Finding]:
 def check_rows(checkout: Checkout, file: NativeFunctions, kernels: Kernels) -> Iterator[Finding]:
     """Rows that share a stub share MPS too, and a stub that MPS shares has an MPS kernel."""
     with_kernel = {d.stub for d in dispatches(checkout)}
-    shared = {row.name: kernels.of(row) for row in file.rows.values() if _shares(file, row.name)}
+    with_mps = ((row, row.line("MPS")) for row in file.rows.values())
+    shared = {row.name: kernels.of(row) for row, line in with_mps if line is not None and "CPU" in line.keys}
     for row in file.rows.values():
         stubs = kernels.of(row)
         line = row.line("CPU")
@@ -188,11 +189,6 @@ def check_rows(checkout: Checkout, file: NativeFunctions, kernels: Kernels) -> I
             through = ", ".join(sorted(stubs))
             message = f"{row.name} {state}, and {alike[0]} shares {through} with MPS: this row was left behind"
             yield Finding(YAML, place.number + 1, message)
-
-
-def _shares(file: NativeFunctions, name: str) -> bool:
-    line = file.rows[name].line("MPS")
-    return line is not None and "CPU" in line.keys
 
 
 def check_duplicates(checkout: Checkout, registered: Iterable[Registered]) -> Iterator[Finding]:

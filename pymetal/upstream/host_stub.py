@@ -117,7 +117,10 @@ def _write(
         text = cpp.with_include(text, header)
     text = _with_library(text, path)
     if simple and _TI_DISPATCH in cpp.macros(text):
-        text = _after_last(text, re.compile(rf"^{_TI_DISPATCH}\([^\n]*\n", re.MULTILINE), f"{_TI_DISPATCH}({name});\n")
+        uses = list(re.finditer(rf"^{_TI_DISPATCH}\([^\n]*\n", text, re.MULTILINE))
+        if not uses:
+            raise PyMetalError(f"{path} has no {_TI_DISPATCH}(NAME) below which to put another one")
+        text = f"{text[: uses[-1].end()]}{_TI_DISPATCH}({name});\n{text[uses[-1].end() :]}"
     else:
         text = _insert(text, function, _register_line(text, stub.name, function_name(name)))
     checkout.write_plain(path, text)
@@ -184,13 +187,6 @@ def _register_line(text: str, stub: str, function: str) -> str:
     line = found[-1].group()
     macro = line[: line.index("(")].strip()
     return f"{macro}({stub}, {'&' if '&' in line else ''}{function}){';' if ';' in line else ''}\n"
-
-
-def _after_last(text: str, pattern: re.Pattern[str], line: str) -> str:
-    found = list(pattern.finditer(text))
-    if not found:
-        raise PyMetalError(f"no line like {line.strip()} to put another one below")
-    return text[: found[-1].end()] + line + text[found[-1].end() :]
 
 
 def _with_library(text: str, path: str) -> str:

@@ -7,13 +7,11 @@ import re
 from pymetal.codegen.metal_file import Entry, headers
 from pymetal.codegen.registrations import Registration, lines, registrations
 from pymetal.errors import PyMetalError
-from pymetal.upstream import cpp
+from pymetal.upstream import cpp, registration_macros
 from pymetal.upstream.checkout import INDEXING, KERNELS, Checkout, line_of
 from pymetal.upstream.functor_parts import DEFINED, insert_parts
 from pymetal.upstream.plan import Outcome, Plan
 from pymetal.upstream.registration_macros import Line, library_macros
-from pymetal.upstream.registration_macros import registration_lines as lines_of_calls
-from pymetal.upstream.registration_macros import registrations as registered
 from pymetal.upstream.registrations import insert, remove
 
 
@@ -48,19 +46,16 @@ def write_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool 
         return []
     text = checkout.plain(path)
     lines_to_add, notes = registration_lines(checkout, entry, text)
-    added_text = "\n".join(line.text for line in lines_to_add)
     text = insert_parts(text, path, entry, replace=replace)
-    present = {(r.arity, r.input, r.alpha, r.output, r.castout) for r in registered(path, text) if r.name == name}
-    needed = {
-        (r.arity, r.input, r.alpha, r.output, r.castout)
-        for r in registered(path, text + "\n" + added_text)
-        if r.name == name and r.line > text.count("\n") + 1
-    }
+    last = text.count("\n") + 1
+    both = text + "\n" + "\n".join(line.text for line in lines_to_add)
+    registered = [r for r in registration_macros.registrations(path, both) if r.name == name]
+    present = {r.types for r in registered if r.line <= last}
+    needed = {r.types for r in registered if r.line > last}
     if present != needed:
         if present and found is not None and not replace:
-            line = next(r.line for r in registered(path, text) if r.name == name)
             raise PyMetalError(
-                f"{path}:{line}: {name} is registered for other dtypes",
+                f"{path}:{registered[0].line}: {name} is registered for other dtypes",
                 hint="Pass --replace to put the new registrations in their place.",
             )
         text, at = remove(text, name)
@@ -109,7 +104,7 @@ def registration_lines(checkout: Checkout, entry: Entry, text: str) -> tuple[lis
     by_text = {c.text: (c.macro.name, c.arguments) for c in calls}
     by_helper = {f"{h.name}({entry.checked.name});": h.calls for h in used}
     ordered = [call for line in compact for call in by_helper.get(line) or (by_text[line],)]
-    return lines_of_calls(ordered, entry.checked.name, text)
+    return registration_macros.registration_lines(ordered, entry.checked.name, text)
 
 
 def _calls(entry: Entry) -> list[Registration]:

@@ -104,7 +104,7 @@ def share_cpu_kernel(text: str, names: Iterable[str]) -> str:
             )
         _without_mps(file.lines, row)
         file.lines[target.number] = _with_mps(file.lines[target.number])
-    return _text(file.lines)
+    return "\n".join(line for line in file.lines if line is not _REMOVED)
 
 
 def set_mps_kernel(text: str, name: str, kernel: str) -> str:
@@ -126,13 +126,13 @@ def set_mps_kernel(text: str, name: str, kernel: str) -> str:
         before = file.lines[line.number]
         start = before.index(line.kernel, before.index(":"))
         file.lines[line.number] = before[:start] + kernel + before[start + len(line.kernel) :]
-        return _text(file.lines)
+        return "\n".join(file.lines)
     last = row.dispatch[-1].number
     indent = re.match(r"\s*", file.lines[last])
     assert indent is not None
     end = newline_of(text)[:-1]
     file.lines[last] += f"\n{indent.group()}MPS: {kernel}{end}"
-    return _text(file.lines)
+    return "\n".join(file.lines)
 
 
 def operators(text: str, names: Iterable[str]) -> set[str]:
@@ -229,7 +229,3 @@ def _with_mps(line: str) -> str:
 
 
 _REMOVED = "\0"  # stands for a line to remove; no file has it
-
-
-def _text(lines: Iterable[str]) -> str:
-    return "\n".join(line for line in lines if line is not _REMOVED)

@@ -34,6 +34,11 @@ class Registered:
         types = [self.output, self.input] + ([self.alpha] if self.alpha else [])
         return f"{self.name}_dense_{'_'.join(types)}"
 
+    @property
+    def types(self) -> tuple[Arity, str, str | None, str, bool]:
+        """What it is registered for."""
+        return self.arity, self.input, self.alpha, self.output, self.castout
+
 
 @dataclass(frozen=True)
 class _Form:

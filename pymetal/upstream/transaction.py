@@ -95,7 +95,7 @@ def recover(root: Path) -> list[str]:
 
 def _recover(root: Path) -> list[str]:
     journal = root / JOURNAL
-    _discard(_temporary(journal))  # a journal that was not whole yet: nothing else had begun
+    _temporary(journal).unlink(missing_ok=True)  # a journal that was not whole yet: nothing else had begun
     if not os.path.lexists(journal):
         return []
     record = _load(root)
@@ -105,7 +105,7 @@ def _recover(root: Path) -> list[str]:
         file = check_inside(root, entry["path"])
         old = None if entry["old"] is None else base64.b64decode(entry["old"])
         now = _read(file)
-        _discard(_temporary(file))
+        _temporary(file).unlink(missing_ok=True)
         if now == old:
             continue
         if now is None or _digest(now) != entry["new"]:
@@ -179,7 +179,7 @@ def _missing_folders(root: Path, files: Mapping[str, object]) -> list[str]:
 
 def _create(file: Path, content: bytes, mode: int) -> None:
     """Writes a new file, in place of one that an interrupted run left."""
-    _discard(file)
+    file.unlink(missing_ok=True)
     atomic.write_new(file, content, mode)
 
 
@@ -198,11 +198,6 @@ def _read(file: Path) -> bytes | None:
         return file.read_bytes()
     except FileNotFoundError:
         return None
-
-
-def _discard(file: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(file)
 
 
 def _sync_folder(folder: Path) -> None:
