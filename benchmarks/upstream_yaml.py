@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torchgen
 
-from pymetal.upstream import torchgen_check
-from pymetal.upstream.native_functions import NativeFunctions, join
+from pymetal.upstream import dispatch_table
+from pymetal.upstream.native_functions import NativeFunctions, share_cpu_kernel
 
 FOLDER = Path(torchgen.__file__).parent / "packaged/ATen/native"
 
@@ -39,11 +39,11 @@ def main() -> None:
     ]
     print(f"native_functions.yaml: {text.count(chr(10)):,} lines, {len(file.rows):,} rows")
     print(f"read                       {best(lambda: NativeFunctions(text), 5):7.3f} s")
-    print(f"edit one row               {best(lambda: join(text, names[:1]), 5):7.3f} s")
-    print(f"edit {len(names)} rows              {best(lambda: join(text, names), 5):7.3f} s")
-    after = join(text, names)
+    print(f"edit one row               {best(lambda: share_cpu_kernel(text, names[:1]), 5):7.3f} s")
+    print(f"edit {len(names)} rows              {best(lambda: share_cpu_kernel(text, names), 5):7.3f} s")
+    after = share_cpu_kernel(text, names)
     intended = {name: file[name].kernel("CPU") or "" for name in names}
-    spent = best(lambda: torchgen_check.check_edit(text, after, tags, intended), 2)
+    spent = best(lambda: dispatch_table.check_edit(text, after, tags, intended), 2)
     print(f"torchgen reads both texts  {spent:7.3f} s")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+
 
 @dataclass(frozen=True)
 class Macro:
@@ -49,3 +51,9 @@ TERNARY = Arity(
     Macro("REGISTER_OPMATH_TERNARY_OP", (2, 10)), None, "PointwiseOps.metal", "exec_ternary_kernel",
 )  # fmt: skip
 ARITIES = (UNARY, BINARY, TERNARY)
+
+
+def installed_release() -> tuple[int, int]:
+    """The major and minor version of the installed torch, whose headers are used."""
+    major, minor = torch.__version__.split(".")[:2]
+    return int(major), int(minor)

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import torch
 
 from pymetal import dtypes, host, ir
+from pymetal.arity import installed_release
 from pymetal.codegen.registrations import Registration, registrations
 from pymetal.dtypes import BY_METAL, DType, Kind
 from pymetal.errors import CallError, DeviceError, nearest
@@ -224,15 +225,9 @@ def _argument(token: str, launch: Launch) -> tuple[Any, str | None]:
             return launch.strides(which, kind == "strides"), None
 
 
-def installed_version() -> Version:
-    """The major and minor version of the installed torch, whose headers are used."""
-    major, minor = torch.__version__.split(".")[:2]
-    return int(major), int(minor)
-
-
 def forms(functor: Operation, version: Version | None = None) -> list[str]:
     """The forms that `run` takes for the functor."""
-    chosen = version or installed_version()
+    chosen = version or installed_release()
     macros = {_macro(r) for r in _registrations(functor)}
     return list(
         dict.fromkeys(
@@ -247,7 +242,7 @@ def kernel_names(functor: Operation, torch_version: Version | None = None) -> li
     Args:
         torch_version: major and minor; None for the installed one.
     """
-    version = torch_version or installed_version()
+    version = torch_version or installed_release()
     names = []
     for registration in _registrations(functor):
         if registration.macro.since <= version:
@@ -349,7 +344,7 @@ def _check_fit(
 
 
 def _find(functor: Operation, form: str, element: DType) -> tuple[Row, Registration]:
-    version = installed_version()
+    version = installed_release()
     rows = [r for r in ROWS if r.arity == functor.arity.inputs and r.form == form]
     for registration in _registrations(functor):
         if registration.arguments[0] != element.metal:

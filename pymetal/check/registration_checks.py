@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from pymetal.accuracy import grids
+from pymetal.arity import installed_release
 from pymetal.check import registered
 from pymetal.check.findings import Finding, finding
 from pymetal.check.operands import default_scalars, fitting
@@ -55,7 +56,7 @@ def check_form(functor: Operation, elements: list[DType], *, replaces: bool = Fa
         replaces: the functor is to take the place of upstream's own of its name.
     """
     (major, minor), what = required_release([functor.entry])
-    installed = registered.installed_version()
+    installed = installed_release()
     if (major, minor) > installed:
         release = ".".join(map(str, installed))
         return Form(0, 0, (), (finding("release", functor, since=f"{major}.{minor}", name=what, release=release),))

@@ -14,13 +14,10 @@ from pymetal.errors import PyMetalError
 from pymetal.functor import Functor
 from pymetal.upstream.checkout import Checkout
 from pymetal.upstream.checks import check_tree
-from pymetal.upstream.history import changed_since
-from pymetal.upstream.migrated import moved
 from pymetal.upstream.numerics import Accuracy, measure
 from pymetal.upstream.placement import Placement
 from pymetal.upstream.planner import place
-from pymetal.upstream.pr_text import pr_text
-from pymetal.upstream.report import data, findings, summary
+from pymetal.upstream.report import data, findings, pr_text, summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +100,7 @@ def conclude(args: argparse.Namespace, placement: Placement) -> int:
     else:
         sys.stdout.write(summary(placement, report))
     if args.apply and refused and placement and not args.json:
-        print("nothing was written: mend what the checks found, or pass --no-check", file=sys.stderr)
+        print("nothing was written: fix what the checks found, or pass --no-check", file=sys.stderr)
     return 1 if report.findings else 0
 
 
@@ -111,7 +108,7 @@ def _check(args: argparse.Namespace) -> int:
     checkout = open_checkout(args.pytorch)
     notes = []
     try:
-        changed = changed_since(checkout, args.since or "HEAD")
+        changed = checkout.changed_since(args.since or "HEAD")
     except PyMetalError as error:
         if args.since:
             raise
@@ -129,17 +126,16 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _describe(args: argparse.Namespace, functors: list[Functor], placement: Placement) -> int:
-    what = moved(placement, args.since, compile_metal=not args.no_compile)
-    report = what.report
+    difference = placement.since(args.since, compile_metal=not args.no_compile)
     accuracy = [(f.name, _accuracy(f)) for f in functors]
     names = "".join(f" --only {n}" for n in args.only or ())
     command = f"pymetal bench {shlex.quote(Path(args.file).name)}{names}"
-    text = pr_text(placement, what, accuracy, command)
+    text = pr_text(placement, difference, accuracy, command)
     if args.json:
-        print(json.dumps({"text": text, "findings": findings(report)}, indent=2))
+        print(json.dumps({"text": text, "findings": findings(difference.report)}, indent=2))
     else:
         sys.stdout.write(text)
-    return 1 if report.findings else 0
+    return 1 if difference.report.findings else 0
 
 
 def _accuracy(functor: Functor) -> list[Accuracy] | str:

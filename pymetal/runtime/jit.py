@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from pymetal.arity import installed_release
 from pymetal.codegen.functor_text import FunctorText
 from pymetal.codegen.launch_kernels import KERNEL, LaunchKey, launch_kernel
 from pymetal.codegen.metal_file import headers, needs
@@ -25,7 +26,7 @@ def check_release(functor: str, checked: CheckedFunction) -> None:
     Raises:
         DeviceError: the name of what is missing and the first release that has it.
     """
-    have = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    have = installed_release()
     for name, since in needs(checked):
         if since > have:
             raise DeviceError(

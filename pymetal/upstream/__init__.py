@@ -1,7 +1,8 @@
-"""A functor placed in a PyTorch checkout: files read through a `Checkout`, edits made as values, a `Patch` at the end.
+"""A PyTorch checkout as values: files read through a `Checkout`, edits made on top of them, a `Patch` at the end.
 
-`checkout` recognises the tree and holds its files, with the edits so far on top. `native_functions`, `kernel`,
-`host_stub`, `legacy` and `test_lists` each edit one kind of file; `stubs` and `rows` say which rows of
-`native_functions.yaml` go through which dispatch stub. `placement` puts them in order, `checks` looks at the result as
-it would look at anyone's, and `edit` writes all files or none.
+`planner` decides what to do, as a `plan.Plan`, and runs its table of editors: `kernel` (.metal), `host_stub` (.mm),
+`dispatch_table` (native_functions.yaml), `legacy` (MPSGraph code), `inductor`, `test_lists` and `aoti_shims`, one for
+each kind of file. `stubs` and `rows` say which rows of `native_functions.yaml` go through which dispatch stub.
+`placement` is what a run did, `checks` looks at the result as it would look at anyone's, `report` describes it, and
+`edit` writes all files or none.
 """

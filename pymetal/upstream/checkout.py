@@ -1,4 +1,4 @@
-"""A PyTorch checkout: its files as text, with the edits so far on top, and where upstream keeps what."""
+"""A PyTorch checkout: its files as text with the edits so far on top, and the paths of upstream's files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from pymetal.errors import PyMetalError
 from pymetal.upstream import transaction
 from pymetal.upstream.edit import Edit, Patch
-from pymetal.upstream.safety import check_inside
+from pymetal.upstream.git import texts_at
 
 NATIVE = "aten/src/ATen/native"
 YAML = f"{NATIVE}/native_functions.yaml"
@@ -57,14 +57,14 @@ class Checkout:
         Raises:
             PyMetalError: the folder is not a checkout of a shape that pymetal knows.
         """
-        place = Path(os.path.realpath(root))
-        if not place.is_dir():
+        folder = Path(os.path.realpath(root))
+        if not folder.is_dir():
             raise PyMetalError(f"{root} is not a folder", hint="Pass the root of a PyTorch checkout.")
-        missing = [name for name in _NEEDED if not (place / name).exists()]
+        missing = [name for name in _NEEDED if not (folder / name).exists()]
         if missing:
-            raise PyMetalError(_unknown(place, missing), hint=_way_out(place))
-        checkout = cls(place)
-        checkout.recovered = transaction.recover(place)
+            raise PyMetalError(_not_a_checkout(folder, missing), hint=_hint(folder))
+        checkout = cls(folder)
+        checkout.recovered = transaction.recover(folder)
         return checkout
 
     def exists(self, path: str) -> bool:
@@ -89,9 +89,9 @@ class Checkout:
 
     def _original(self, path: str) -> str:
         if path not in self._texts:
-            place = check_inside(self.root, path)
+            file = transaction.check_inside(self.root, path)
             try:
-                self._texts[path] = place.read_bytes().decode("utf-8", "surrogateescape")
+                self._texts[path] = file.read_bytes().decode("utf-8", "surrogateescape")
             except FileNotFoundError:
                 raise PyMetalError(f"{path} is not in {self.root}") from None
         return self._texts[path]
@@ -113,6 +113,18 @@ class Checkout:
         if path not in self._edited and not (self.root / path).exists():
             self._created.add(path)
         self._edited[path] = text
+
+    def plain(self, path: str) -> str:
+        """The text of a file with line feeds only, for `write_plain`.
+
+        Raises:
+            PyMetalError: see `text`.
+        """
+        return self.text(path).replace("\r\n", "\n")
+
+    def write_plain(self, path: str, text: str) -> None:
+        """Makes `text`, which has line feeds only, the text of a file, with the line ends that the file has now."""
+        self.write(path, with_endings_of(self.text(path), text) if self.exists(path) else text)
 
     def hide(self, path: str) -> None:
         """Treats a file of the disk as if it were not there."""
@@ -145,6 +157,29 @@ class Checkout:
         """The files that differ from the disk."""
         return sorted(p for p, text in self._edited.items() if text != self.original(p))
 
+    def changed_since(self, commit: str) -> dict[str, str | None]:
+        """The Metal and Objective-C++ files that differ from `commit`, each with its text then; None for a new file.
+
+        Raises:
+            PyMetalError: git is missing, the folder is no repository, or there is no such commit.
+        """
+        texts = texts_at(self.root, commit, KERNELS, OPERATIONS)
+        return {p: text for p, text in texts.items() if p.endswith((".metal", ".mm")) and (self.root / p).exists()}
+
+    def at_commit(self, commit: str) -> Checkout:
+        """The checkout as it was at a commit: its sources then, and none that came later.
+
+        Raises:
+            PyMetalError: git is missing, the folder is no repository, or there is no such commit.
+        """
+        then = Checkout(self.root)
+        for path, text in texts_at(self.root, commit, NATIVE, METAL_HEADERS, "torch/testing").items():
+            if text is None:
+                then.hide(path)
+            else:
+                then.write(path, text)
+        return then
+
     def patch(self) -> Patch:
         """The edits so far, as a patch."""
         edits = []
@@ -155,7 +190,7 @@ class Checkout:
 
 
 def newline_of(text: str) -> str:
-    """How most lines of `text` end."""
+    """The line end that most lines of `text` have."""
     return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
 
 
@@ -195,17 +230,17 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _unknown(place: Path, missing: list[str]) -> str:
+def _not_a_checkout(folder: Path, missing: list[str]) -> str:
     rows = "".join(f"\n    {'missing' if name in missing else 'found  '} {name}" for name in _NEEDED)
-    return f"{place} is not a PyTorch checkout that pymetal can edit; it looked for{rows}"
+    return f"{folder} is not a PyTorch checkout that pymetal can edit; it looked for{rows}"
 
 
-def _way_out(place: Path) -> str:
-    for parent in place.parents:
+def _hint(folder: Path) -> str:
+    for parent in folder.parents:
         if all((parent / name).exists() for name in _NEEDED):
             return f"{parent} is one: pass that folder."
-    if (place / "_C").exists() or ((place / "version.py").exists() and place.name == "torch"):
+    if (folder / "_C").exists() or ((folder / "version.py").exists() and folder.name == "torch"):
         return "This is an installed torch, which has no kernel sources: pass a clone of the pytorch repository."
-    if (place / NATIVE).is_dir():
+    if (folder / NATIVE).is_dir():
         return "MPS kernels are Metal files beside c10/metal since torch 2.7: check out that release or a later one."
     return "Pass the root of a clone of the pytorch repository."

@@ -6,15 +6,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from pymetal.errors import MetalSyntaxError, ToolchainError
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import INDEXING, NATIVE, OPERATIONS, YAML, Checkout, line_of
+from pymetal.upstream.formatting import check_format
 from pymetal.upstream.host_calls import check_host_calls
 from pymetal.upstream.host_stub import dispatches
 from pymetal.upstream.native_functions import NativeFunctions
-from pymetal.upstream.registered_kernels import Registered, tree_registrations
+from pymetal.upstream.registration_macros import Registered, tree_registrations
 from pymetal.upstream.rows import Kernels, read_kernels
 from pymetal.upstream.stubs import all_stubs
-from pymetal.upstream.toolchain_checks import check_compiles, check_format
 
 _IMPL = re.compile(r"\bTORCH_IMPL_FUNC\s*\(\s*(\w+)\s*\)")
 
@@ -71,13 +72,45 @@ def check_tree(checkout: Checkout, changed: Mapping[str, str | None], *, compile
 
 
 def add_compiled(report: Report, checkout: Checkout, changed: Mapping[str, str | None]) -> None:
-    """Adds to a report what the compiler says of the Metal files among `changed`."""
-    problems, notes = check_compiles(checkout, changed)
-    done = [path for path in changed if path.endswith(".metal") and not any(path in note for note in notes)]
+    """Compiles the Metal files among `changed` on the host device, and adds what the compiler says to a report."""
+    done = []
+    for path, before in changed.items():
+        if not path.endswith(".metal"):
+            continue
+        try:
+            error = _compile_error(checkout, checkout.text(path))
+            broken_before = error is not None and before is not None and _compile_error(checkout, before) is not None
+        except ToolchainError as missing:
+            report.notes.append(f"{path} was not compiled: {missing.message}")
+            break
+        if error is not None and broken_before:
+            report.notes.append(
+                f"{path} was not compiled: the host device cannot, not even before the change ({error[1]})"
+            )
+            continue
+        done.append(path)
+        if error is not None:
+            report.findings.append(Finding(path, error[0], f"does not compile: {error[1]}", tool=True))
     if done:
         report.ran.append(f"compilation of {_names(done)} on the host device")
-    report.findings += [Finding(*p, tool=True) for p in problems]
-    report.notes += notes
+
+
+def _compile_error(checkout: Checkout, source: str) -> tuple[int, str] | None:
+    """Where and why Metal text does not compile against the checkout's headers; None if it does.
+
+    Raises:
+        ToolchainError: there is no C++ compiler.
+    """
+    from pymetal.host.library import compile_shader
+
+    try:
+        compile_shader(source, include_dirs=[str(checkout.root), str(checkout.root / "aten/src")])
+    except MetalSyntaxError as error:
+        text = str(error)
+        first = next((line for line in text.splitlines() if "error:" in line), text.splitlines()[0])
+        place = re.search(r":(\d+)(?::\d+)?: ", first)
+        return (int(place[1]) if place else 1), first.split("error:", 1)[-1].strip()
+    return None
 
 
 def news(before: Report, after: Report) -> Report:
@@ -136,7 +169,8 @@ def check_dead(checkout: Checkout, file: NativeFunctions) -> Iterator[Finding]:
 def check_rows(checkout: Checkout, file: NativeFunctions, kernels: Kernels) -> Iterator[Finding]:
     """Rows that share a stub share MPS too, and a stub that MPS shares has an MPS kernel."""
     with_kernel = {d.stub for d in dispatches(checkout)}
-    shared = {row.name: kernels.of(row) for row in file.rows.values() if _shares(file, row.name)}
+    with_mps = ((row, row.line("MPS")) for row in file.rows.values())
+    shared = {row.name: kernels.of(row) for row, line in with_mps if line is not None and "CPU" in line.keys}
     for row in file.rows.values():
         stubs = kernels.of(row)
         line = row.line("CPU")
@@ -155,11 +189,6 @@ def check_rows(checkout: Checkout, file: NativeFunctions, kernels: Kernels) -> I
             through = ", ".join(sorted(stubs))
             message = f"{row.name} {state}, and {alike[0]} shares {through} with MPS: this row was left behind"
             yield Finding(YAML, place.number + 1, message)
-
-
-def _shares(file: NativeFunctions, name: str) -> bool:
-    line = file.rows[name].line("MPS")
-    return line is not None and "CPU" in line.keys
 
 
 def check_duplicates(checkout: Checkout, registered: Iterable[Registered]) -> Iterator[Finding]:

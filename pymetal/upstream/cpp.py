@@ -166,16 +166,29 @@ def expanded(text: str) -> str:
     """`text` with the macros that it defines itself expanded where they start a line; definitions are blanked."""
     known = macros(text)
     for _ in range(4):  # macros that use macros
-        pieces, at = [], 0
+        parts, at = [], 0
         for call in invocations(text):
             macro = known.get(call.name)
             if macro is not None:
-                pieces += [text[at : call.start], macro.expanded(call.arguments)]
+                parts += [text[at : call.start], macro.expanded(call.arguments)]
                 at = call.end
-        if not pieces:
+        if not parts:
             break
-        text = "".join([*pieces, text[at:]])
+        text = "".join([*parts, text[at:]])
     return _DEFINE.sub("", text)
+
+
+def with_include(text: str, header: str) -> str:
+    """`text` with an `#include`, in its alphabetical place in the file's first block of includes."""
+    if re.search(rf"^#include <{re.escape(header)}>", text, re.MULTILINE):
+        return text
+    block = re.search(r"(?:^#include <[^\n]*\n)+", text, re.MULTILINE)
+    if block is None:
+        return f"#include <{header}>\n{text}"
+    includes = block.group().splitlines(keepends=True)
+    at = next((i for i, line in enumerate(includes) if line > f"#include <{header}>"), len(includes))
+    includes.insert(at, f"#include <{header}>\n")
+    return text[: block.start()] + "".join(includes) + text[block.end() :]
 
 
 def _line(text: str, position: int) -> str:

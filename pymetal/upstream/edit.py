@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pymetal.upstream import safety, transaction
+from pymetal.upstream import transaction
+from pymetal.upstream.git import check_clean
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,9 @@ class Patch:
         if not self.edits:
             return ()
         for edit in self.edits:
-            safety.check_inside(self.root, edit.path)
+            transaction.check_inside(self.root, edit.path)
         if not force:
-            safety.check_clean(self.root, self.paths)
+            check_clean(self.root, self.paths)
         transaction.write(self.root, {e.path: (e.old, e.new) for e in self.edits})
         return self.paths
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import subprocess
+from collections.abc import Mapping
 
 from pymetal.codegen.format import find_clang_format
+from pymetal.errors import PyMetalError
 from pymetal.upstream.checkout import Checkout
 
 STYLE = ".clang-format"
@@ -56,3 +58,27 @@ def format_edits(checkout: Checkout) -> bool:
         else:
             checkout.write(path, neat)
     return done
+
+
+def check_format(checkout: Checkout, changed: Mapping[str, str | None]) -> tuple[list[tuple[str, int, str]], list[str]]:
+    """Compares the added lines of Metal and Objective-C++ files with clang-format's layout.
+
+    Returns:
+        Lines that differ, as (path, line, message), and why nothing could be compared.
+    """
+    paths = [p for p in changed if p.endswith((".metal", ".mm"))]
+    if not paths:
+        return [], []
+    if find_clang_format() is None:
+        return [], ["the layout was not checked: clang-format is not installed; pip install clang-format"]
+    if not (checkout.root / STYLE).is_file():
+        return [], [f"the layout was not checked: the checkout has no {STYLE}"]
+    problems = []
+    for path in paths:
+        text = checkout.text(path)
+        neat = formatted(checkout, path, text, added(changed[path], text))
+        if neat is None:
+            raise PyMetalError(f"clang-format failed on {path}")
+        for first, _ in added(neat, text) if neat != text else []:
+            problems.append((path, first, "clang-format would lay this line out differently"))
+    return problems, []

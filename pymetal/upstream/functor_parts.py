@@ -1,4 +1,4 @@
-"""The pieces of a functor in a Metal file: tables, helper functions, structs; what is there is not written again."""
+"""The parts of a functor in a Metal file: tables, helper functions, structs. Existing ones are not written again."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from pymetal.codegen.metal_file import Entry
 from pymetal.errors import PyMetalError
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import line_of
-from pymetal.upstream.local_macros import registers
+from pymetal.upstream.registration_macros import registers
 
 DEFINED = re.compile(r"DEFINE_\w*FUNCTOR")
 _STRUCT = re.compile(r"^(?:template\s*<[^\n]*>\s*\n)?struct\s+(\w+)_functor\b", re.MULTILINE)
 _OPENING = re.compile(r"^(?:[ \t]*#[ \t]*include\b|using namespace\b)[^\n]*\n?", re.MULTILINE)
 
 
-def place_pieces(text: str, path: str, entry: Entry, *, replace: bool) -> str:
-    """`text` with every piece of the functor: its own after the last functor, what it needs before it.
+def insert_parts(text: str, path: str, entry: Entry, *, replace: bool) -> str:
+    """`text` with every part of the functor: its own after the last functor, what it needs before it.
 
     Raises:
-        PyMetalError: a piece of that name is there with another text, and `replace` is not set.
+        PyMetalError: a part of that name is there with another text, and `replace` is not set.
     """
     name = entry.checked.name
-    mine = "\n".join(entry.text.pieces[k] for k in (f"{name}_params", f"{name}_functor") if k in entry.text.pieces)
+    own_parts = "\n".join(entry.text.pieces[k] for k in (f"{name}_params", f"{name}_functor") if k in entry.text.pieces)
     missing = []
-    for key, piece in entry.text.pieces.items():
+    for key, part in entry.text.pieces.items():
         if key not in (f"{name}_params", f"{name}_functor"):
             found = _extent(text, key)
             if found is None:
-                missing.append(piece)
+                missing.append(part)
             else:
-                text = _exchanged(text, path, found, key, piece, replace=replace)
-    if _is_there(text, name):
-        text = _exchanged(text, path, functor_extent(text, name), f"{name}_functor", mine, replace=replace)
+                text = _replaced(text, path, found, key, part, replace=replace)
+    if _is_defined(text, name):
+        text = _replaced(text, path, functor_extent(text, name), f"{name}_functor", own_parts, replace=replace)
         start = functor_extent(text, name)[0]
-        return text[:start] + "".join(f"{piece}\n" for piece in missing) + text[start:]
-    return _insert(text, "\n".join([*missing, mine]))
+        return text[:start] + "".join(f"{part}\n" for part in missing) + text[start:]
+    return _insert(text, "\n".join([*missing, own_parts]))
 
 
-def _exchanged(text: str, path: str, extent: tuple[int, int], name: str, piece: str, *, replace: bool) -> str:
-    """`text` with `piece` in an extent; as it is if only the layout differs."""
+def _replaced(text: str, path: str, extent: tuple[int, int], name: str, part: str, *, replace: bool) -> str:
+    """`text` with `part` in an extent; as it is if only the layout differs."""
     start, end = extent
-    if same_text(text[start:end], piece):
+    if same_text(text[start:end], part):
         return text
     if not replace:
         raise PyMetalError(
-            f"{path}:{line_of(text, max(start, text.find(name, start, end)))}: there is another {name}",
+            f"{path}:{line_of(text, max(start, text.find(name, start, end)))}: {name} has another definition here",
             hint="Pass --replace to put the new text in its place; --diff shows both.",
         )
-    return text[:start] + piece + text[end:]
+    return text[:start] + part + text[end:]
 
 
-def _is_there(text: str, name: str) -> bool:
+def _is_defined(text: str, name: str) -> bool:
     plain = cpp.masked(text)
     return re.search(rf"\bstruct\s+{name}_functor\b|\b{DEFINED.pattern}\s*\(\s*{name}\b", plain) is not None
 
@@ -72,8 +72,8 @@ def functor_extent(text: str, name: str) -> tuple[int, int]:
 
 
 def _extent(text: str, key: str) -> tuple[int, int] | None:
-    """Where the piece called `key` is: a functor, a function with all its overloads, or an array."""
-    if key.endswith("_functor") and _is_there(text, key.removesuffix("_functor")):
+    """Where the part called `key` is: a functor, a function with all its overloads, or an array."""
+    if key.endswith("_functor") and _is_defined(text, key.removesuffix("_functor")):
         return functor_extent(text, key.removesuffix("_functor"))
     plain = cpp.masked(text)
     if key.endswith("_params"):

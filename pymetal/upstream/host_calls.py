@@ -11,7 +11,7 @@ from pymetal import dtypes
 from pymetal.arity import ARITIES, Arity
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import OPERATIONS, Checkout, line_of
-from pymetal.upstream.registered_kernels import Registered, library_macros
+from pymetal.upstream.registration_macros import Registered, library_macros
 
 _CALL = re.compile(rf"\blib\.({'|'.join(a.exec_call for a in ARITIES)})(_with_params)?\s*\(")
 # `scalar_arg_type` as upstream writes it.
@@ -19,7 +19,7 @@ _FIXED = {
     f"{prefix}{dtype.aten}": dtype.metal
     for dtype in dtypes.ALL
     for prefix in ("k", "at::k", "c10::k", "ScalarType::", "at::ScalarType::", "c10::ScalarType::")
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def host_calls(checkout: Checkout) -> Iterator[HostCall]:
                     continue
                 rest = [*arguments[2:], "", "", ""]
                 given = rest[0] not in ("", "std::nullopt", "c10::nullopt")
-                # In the expanded text lines are others; there the call is found by its macro's argument.
+                # The expanded text has other line numbers: there the call is found by its macro's argument.
                 at = text.find(f'"{named[1]}"')
                 at = at if at >= 0 else max(0, (m.start() if (m := re.search(rf"\({named[1]}\)", text)) else 0))
                 line = line_of(text, match.start()) if source is text else line_of(text, at)
@@ -71,20 +71,20 @@ def check_host_calls(checkout: Checkout, registered: Iterable[Registered]) -> li
     castouts = "REGISTER_BINARY_CASTOUT_OP" in library_macros(checkout)
     found: dict[tuple[str, str, str], tuple[str, int, str]] = {}
     for call in host_calls(checkout):
-        there = [r for r in by_name[call.kernel] if r.arity == call.arity and (r.alpha is not None) == call.alpha]
-        message = _problem(call, there, castouts)
+        candidates = [r for r in by_name[call.kernel] if r.arity == call.arity and (r.alpha is not None) == call.alpha]
+        message = _problem(call, candidates, castouts)
         if message is not None:
             found.setdefault((call.path, call.kernel, message), (call.path, call.line, message))
     return list(found.values())
 
 
-def _problem(call: HostCall, there: list[Registered], castouts: bool) -> str | None:
-    plain = [r for r in there if not r.castout]
+def _problem(call: HostCall, candidates: list[Registered], castouts: bool) -> str | None:
+    plain = [r for r in candidates if not r.castout]
     if not plain:
         scalar = " with a scalar" if call.alpha else ""
         return f'no Metal file registers the {call.arity.name} kernel "{call.kernel}"{scalar}'
     if call.natural_bool and castouts:
-        missing = {r.input for r in plain} - {r.input for r in there if r.castout}
+        missing = {r.input for r in plain} - {r.input for r in candidates if r.castout}
         if missing:
             return f'"{call.kernel}" has no {call.arity.name} castout kernel for {", ".join(sorted(missing))}'
     if call.alpha and not call.params:

@@ -38,9 +38,9 @@ def function_text(checkout: Checkout, entry: Entry, stub: Stub) -> str:
     checked = entry.checked
     scalars = checked.overloads[0].function.scalars
     if len(scalars) != len(stub.scalars):
+        passed = f"{len(stub.scalars)} scalar{'' if len(stub.scalars) == 1 else 's'}"
         raise PyMetalError(
-            f"{stub.name} passes {len(stub.scalars)} scalar(s) ({', '.join(stub.parameters)}), "
-            f"and {checked.name} takes {len(scalars)}",
+            f"{stub.name} passes {passed} ({', '.join(stub.parameters)}) but {checked.name} takes {len(scalars)}",
             hint="Give the functor as many keyword-only parameters, in that order, or pass another --stub.",
         )
     parameters = [f"{stub.iterator} iter"]
@@ -53,7 +53,7 @@ def function_text(checkout: Checkout, entry: Entry, stub: Stub) -> str:
     if scalars:
         if accepted and "alpha" not in accepted:
             raise PyMetalError(
-                f"{entry.arity.exec_call} of this checkout takes no scalar, and {checked.name} has one",
+                f"{entry.arity.exec_call} of this checkout takes no scalar but {checked.name} has one",
                 hint="Ternary kernels take a scalar since torch 2.15: rebase the checkout.",
             )
         arguments += _alpha(entry, stub.scalars[0], scalars[0].name)
@@ -105,7 +105,7 @@ def _alpha(entry: Entry, type_: str, name: str) -> list[str]:
         return [value, f"k{dtypes.BY_METAL[next(iter(wanted.values()))].aten}"]
     shown = ", ".join(f"{e}: {t}" for e, t in wanted.items())
     raise PyMetalError(
-        f"{entry.checked.name}: the host passes a scalar in one type for all dtypes, and the functor takes {shown}",
+        f"{entry.checked.name}: the host passes a scalar in one type for all dtypes but the functor takes {shown}",
         hint=f"Annotate {name} as T, as OpMath[T] for floating dtypes only, or with one concrete type.",
     )
 
@@ -157,7 +157,7 @@ def _params_body(entry: Entry, stub: Stub) -> str:
     if any(common[e].metal != t for e, t in wanted.items()):
         shown = ", ".join(f"{e}: {t}" for e, t in wanted.items())
         raise PyMetalError(
-            f"{name}: the host passes its scalars in the common dtype, and the functor takes them as {shown}",
+            f"{name}: the host passes its scalars in the common dtype but the functor takes them as {shown}",
             hint="Annotate the scalars as T, or all with one concrete type.",
         )
     integral = any(c.kind in dtypes.INTEGRAL for c in common.values())

@@ -1,4 +1,4 @@
-"""The host side of a kernel placed in a `.mm` file: the function that a dispatch stub calls on MPS, registered."""
+"""The editor of `.mm` files: the function that a dispatch stub calls on MPS, and its registration."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pymetal.codegen.format import same_text
 from pymetal.codegen.metal_file import Entry
 from pymetal.errors import PyMetalError
 from pymetal.upstream import cpp
-from pymetal.upstream.checkout import OPERATIONS, Checkout, line_of, with_endings_of
+from pymetal.upstream.checkout import OPERATIONS, Checkout, line_of
 from pymetal.upstream.host_function import extra_headers, function_name, function_text, plain_call
 from pymetal.upstream.plan import Outcome, Plan
-from pymetal.upstream.registered_kernels import Registered
+from pymetal.upstream.registration_macros import Registered
 from pymetal.upstream.stubs import Stub
 
 _REGISTER = re.compile(r"\bREGISTER_(?:MPS_)?DISPATCH\s*\(\s*(\w+)\s*,\s*&?\s*([\w:]+)\s*\)")
@@ -61,13 +61,13 @@ def edit(checkout: Checkout, plan: Plan) -> Outcome:
     """The editor of `.mm` files: makes each dispatch stub of the plan call its kernel on MPS."""
     for target in plan.functors:
         path = f"{OPERATIONS}/{Path(target.file).stem}.mm"
-        place_stub(checkout, target.entry, target.stub, path, replace=target.replace)
+        write_stub(checkout, target.entry, target.stub, path, replace=target.replace)
     for stub, registered in plan.registered:
-        place_existing(checkout, stub, registered)
+        write_registered_stub(checkout, stub, registered)
     return Outcome()
 
 
-def place_stub(checkout: Checkout, entry: Entry, stub: Stub, path: str, *, replace: bool = False) -> None:
+def write_stub(checkout: Checkout, entry: Entry, stub: Stub, path: str, *, replace: bool = False) -> None:
     """Edits the `.mm` file `path` so that `stub` runs the functor's kernel; a missing file is made.
 
     A registration that runs this kernel already is left as it is.
@@ -77,16 +77,16 @@ def place_stub(checkout: Checkout, entry: Entry, stub: Stub, path: str, *, repla
     """
     name = entry.checked.name
     function = function_text(checkout, entry, stub)
-    there = next((d for d in dispatches(checkout) if d.stub == stub.name), None)
-    if there is not None:
-        _adopt(checkout, there, entry, function, replace=replace)
+    existing = next((d for d in dispatches(checkout) if d.stub == stub.name), None)
+    if existing is not None:
+        _update(checkout, existing, entry, function, replace=replace)
         return
     like = stub.scalars == () and stub.iterator == "TensorIteratorBase&" and stub.name == f"{name}_stub"
     simple = like and plain_call(entry) in function
     _write(checkout, path, stub, function, name, extra_headers(entry), simple=simple)
 
 
-def place_existing(checkout: Checkout, stub: Stub, registered: Sequence[Registered]) -> None:
+def write_registered_stub(checkout: Checkout, stub: Stub, registered: Sequence[Registered]) -> None:
     """Makes `stub` run a functor that the tree registers already, in the `.mm` file beside its Metal file.
 
     Raises:
@@ -112,23 +112,25 @@ def _write(
     checkout: Checkout, path: str, stub: Stub, function: str, name: str, extra: Sequence[str], *, simple: bool = False
 ) -> None:
     """Puts the function and its registration into the file, or one line where the file has a macro for both."""
-    before = checkout.text(path) if checkout.exists(path) else _new_file(stub, path)
-    text = before.replace("\r\n", "\n")
+    text = checkout.plain(path) if checkout.exists(path) else _new_file(stub, path)
     for header in (stub.header, "ATen/native/mps/OperationUtils.h", *extra):
-        text = _with_include(text, header)
+        text = cpp.with_include(text, header)
     text = _with_library(text, path)
     if simple and _TI_DISPATCH in cpp.macros(text):
-        text = _after_last(text, re.compile(rf"^{_TI_DISPATCH}\([^\n]*\n", re.MULTILINE), f"{_TI_DISPATCH}({name});\n")
+        uses = list(re.finditer(rf"^{_TI_DISPATCH}\([^\n]*\n", text, re.MULTILINE))
+        if not uses:
+            raise PyMetalError(f"{path} has no {_TI_DISPATCH}(NAME) below which to put another one")
+        text = f"{text[: uses[-1].end()]}{_TI_DISPATCH}({name});\n{text[uses[-1].end() :]}"
     else:
         text = _insert(text, function, _register_line(text, stub.name, function_name(name)))
-    checkout.write(path, with_endings_of(before, text))
+    checkout.write_plain(path, text)
 
 
-def _adopt(checkout: Checkout, there: Dispatch, entry: Entry, function: str, *, replace: bool) -> None:
+def _update(checkout: Checkout, existing: Dispatch, entry: Entry, function: str, *, replace: bool) -> None:
     """Leaves a registration that runs the kernel, rewrites another one if that is wanted."""
-    text = checkout.text(there.path)
+    text = checkout.plain(existing.path)
     name = entry.checked.name
-    defined = next((f for f in cpp.functions(text) if f.name == there.function.rsplit("::", 1)[-1]), None)
+    defined = next((f for f in cpp.functions(text) if f.name == existing.function.rsplit("::", 1)[-1]), None)
     if defined is None:  # made by a macro
         body = cpp.expanded(text)
         if re.search(rf'\b{entry.arity.exec_call}\w*\([^;]*"{name}"', body):
@@ -138,13 +140,14 @@ def _adopt(checkout: Checkout, there: Dispatch, entry: Entry, function: str, *, 
         if same_text(body, function.strip()) or re.search(rf'\b{entry.arity.exec_call}\w*\([^;]*"{name}"', body):
             return
     if not replace or defined is None:
+        place = f"{existing.path}:{existing.line}"
         raise PyMetalError(
-            f'{there.path}:{there.line}: {there.stub} runs {there.function}, which does not call the kernel "{name}"',
+            f'{place}: {existing.stub} runs {existing.function}, which does not call the kernel "{name}"',
             hint="Pass --replace to rewrite that function." if defined else "Change it by hand: a macro makes it.",
         )
     renamed = function.strip().replace(f"{function_name(name)}(", f"{defined.name}(", 1)
     edited = text[: defined.start] + renamed + text[defined.end :]
-    checkout.write(there.path, with_endings_of(text, edited.replace("\r\n", "\n")))
+    checkout.write_plain(existing.path, edited)
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
@@ -186,13 +189,6 @@ def _register_line(text: str, stub: str, function: str) -> str:
     return f"{macro}({stub}, {'&' if '&' in line else ''}{function}){';' if ';' in line else ''}\n"
 
 
-def _after_last(text: str, pattern: re.Pattern[str], line: str) -> str:
-    found = list(pattern.finditer(text))
-    if not found:
-        raise PyMetalError(f"no line like {line.strip()} to put another one below")
-    return text[: found[-1].end()] + line + text[found[-1].end() :]
-
-
 def _with_library(text: str, path: str) -> str:
     """`text` with the pair of lines that reach the Metal library, which only newer files have."""
     if re.search(r"\bauto& lib\b|_metallib\.h", text):
@@ -205,16 +201,3 @@ def _with_library(text: str, path: str) -> str:
         )
     library = _LIBRARY.format(stem=path.rsplit("/", 1)[1].removesuffix(".mm"))
     return f"{text[: match.end()]}\n{library}\n{text[match.end() :].lstrip(chr(10))}"
-
-
-def _with_include(text: str, header: str) -> str:
-    """`text` with an `#include`, in its alphabetical place in the file's first block of includes."""
-    if re.search(rf"^#include <{re.escape(header)}>", text, re.MULTILINE):
-        return text
-    block = re.search(r"(?:^#include <[^\n]*\n)+", text, re.MULTILINE)
-    if block is None:
-        return f"#include <{header}>\n{text}"
-    includes = block.group().splitlines(keepends=True)
-    at = next((i for i, line in enumerate(includes) if line > f"#include <{header}>"), len(includes))
-    includes.insert(at, f"#include <{header}>\n")
-    return text[: block.start()] + "".join(includes) + text[block.end() :]

@@ -1,4 +1,4 @@
-"""What inductor's MPS back end lacks for an operator, with the place and the exact lines to add."""
+"""What inductor's MPS back end lacks for an operator, with the position and the exact lines to add."""
 
 from __future__ import annotations
 
@@ -22,24 +22,11 @@ _SPECIAL_MATH = f"{METAL_HEADERS}/special_math.h"
 class _Backend:
     """What `MetalOverrides` of a checkout has."""
 
-    overrides: ast.ClassDef
     known: frozenset[str]
     lists: dict[tuple[str, bool], int]  # by arity and `_forward` suffix: the line of the last name
     typed: bool  # its methods say CSEVariable
-
-    def method_place(self) -> tuple[int, str]:
-        """Where a method goes: above the helpers for special functions, or at the end of the class."""
-        for node in self.overrides.body:
-            if isinstance(node, ast.FunctionDef) and node.name in ("_special_unary", "_initialize_special_ops"):
-                return min([node.lineno, *(d.lineno for d in node.decorator_list)]), "above"
-        return self.overrides.end_lineno or self.overrides.lineno, "below"
-
-    def loop_line(self) -> int | None:
-        """The line below which a further loop over names goes: the last of `_initialize_special_ops`."""
-        for node in self.overrides.body:
-            if isinstance(node, ast.FunctionDef) and node.name == "_initialize_special_ops":
-                return node.end_lineno
-        return None
+    method_line: tuple[int, str]  # a method goes above the helpers for special functions, or below the class
+    loop_line: int | None  # below which a further loop over names goes: the last of `_initialize_special_ops`
 
 
 def edit(checkout: Checkout, plan: Plan) -> Outcome:
@@ -79,7 +66,7 @@ def _step(backend: _Backend, name: str, function: str | None, arity: Arity) -> S
     place = backend.lists.get((arity.name, forward))
     if place is not None:
         return Step(INDUCTOR_MPS, place, f"{lacks}Add to this list:", f'"{name}",')
-    loop = backend.loop_line()
+    loop = backend.loop_line
     if loop is not None and arity.inputs <= 2:
         suffix = ' + "_forward"' if forward else ""
         text = f'for name in ["{name}"]:\n    setattr(\n        cls,\n        name,\n'
@@ -95,7 +82,7 @@ def _method(backend: _Backend, name: str, function: str, arity: Arity, message: 
     asked = '    V.kernel.headers.add("special_math")\n' if header else ""
     values = ", ".join(f"{{{n}}}" for n in names)
     text = f'@staticmethod\ndef {name}({given}){result}:\n{asked}    return f"{function}({values})"'
-    line, side = backend.method_place()
+    line, side = backend.method_line
     return Step(INDUCTOR_MPS, line, f"{message}Add {side} this line, in the class:", text)
 
 
@@ -110,7 +97,15 @@ def _backend(checkout: Checkout) -> _Backend | None:
     known = {n.name for n in ast.walk(overrides) if isinstance(n, ast.FunctionDef)}
     known |= {n.attr for n in ast.walk(overrides) if isinstance(n, ast.Attribute)}
     known |= {str(n.value) for n in ast.walk(overrides) if isinstance(n, ast.Constant)}
-    return _Backend(overrides, frozenset(known), _special_lists(overrides), "CSEVariable" in text)
+    methods = {n.name: n for n in overrides.body if isinstance(n, ast.FunctionDef)}
+    special = methods.get("_initialize_special_ops")
+    first = next((m for name, m in methods.items() if name in ("_special_unary", "_initialize_special_ops")), None)
+    method_line = (overrides.end_lineno or overrides.lineno, "below")
+    if first is not None:
+        method_line = (min([first.lineno, *(d.lineno for d in first.decorator_list)]), "above")
+    loop_line = special.end_lineno if special is not None else None
+    typed = "CSEVariable" in text
+    return _Backend(frozenset(known), _special_lists(overrides), typed, method_line, loop_line)
 
 
 def _handled(checkout: Checkout) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""A functor and its registrations placed in a `.metal` file of a checkout."""
+"""The editor of `.metal` files: a functor and its registrations."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ import re
 from pymetal.codegen.metal_file import Entry, headers
 from pymetal.codegen.registrations import Registration, lines, registrations
 from pymetal.errors import PyMetalError
-from pymetal.upstream import cpp
-from pymetal.upstream.checkout import INDEXING, KERNELS, Checkout, line_of, with_endings_of
-from pymetal.upstream.functor_parts import DEFINED, place_pieces
-from pymetal.upstream.local_macros import Line, worded
+from pymetal.upstream import cpp, registration_macros
+from pymetal.upstream.checkout import INDEXING, KERNELS, Checkout, line_of
+from pymetal.upstream.functor_parts import DEFINED, insert_parts
 from pymetal.upstream.plan import Outcome, Plan
-from pymetal.upstream.registered_kernels import library_macros
-from pymetal.upstream.registered_kernels import registrations as registered
+from pymetal.upstream.registration_macros import Line, library_macros
 from pymetal.upstream.registrations import insert, remove
-
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"][^\n]*\n?", re.MULTILINE)
 
 
 def edit(checkout: Checkout, plan: Plan) -> Outcome:
     """The editor of `.metal` files: writes each functor and its registrations."""
     notes: list[str] = []
     for target in plan.functors:
-        notes += place_functor(checkout, target.entry.formatted(), target.file, replace=target.replace)
+        notes += write_functor(checkout, target.entry.formatted(), target.file, replace=target.replace)
     return Outcome(notes=tuple(notes))
 
 
-def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool = False) -> list[str]:
+def write_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool = False) -> list[str]:
     """Edits the file `path` so that it has the functor and its registrations; a missing file is made.
 
     Returns:
@@ -42,35 +38,31 @@ def place_functor(checkout: Checkout, entry: Entry, path: str, *, replace: bool 
     found = find_functor(checkout, name)
     if found is not None and found[0] != path:
         raise PyMetalError(
-            f"{found[0]}:{found[1]}: {name}_functor is there already, and kernel names are global",
+            f"{found[0]}:{found[1]}: {name}_functor is already defined here, and kernel names are global",
             hint=f"Pass --file {found[0].rsplit('/', 1)[1]}, with --replace to put the new text there.",
         )
     if not checkout.exists(path):
         checkout.write(path, _new_file(checkout, entry))
         return []
-    before = checkout.text(path)
-    text = before.replace("\r\n", "\n")
-    wanted, notes = registration_lines(checkout, entry, text)
-    written = "\n".join(line.text for line in wanted)
-    text = place_pieces(text, path, entry, replace=replace)
-    present = {(r.arity, r.input, r.alpha, r.output, r.castout) for r in registered(path, text) if r.name == name}
-    needed = {
-        (r.arity, r.input, r.alpha, r.output, r.castout)
-        for r in registered(path, text + "\n" + written)
-        if r.name == name and r.line > text.count("\n") + 1
-    }
+    text = checkout.plain(path)
+    lines_to_add, notes = registration_lines(checkout, entry, text)
+    text = insert_parts(text, path, entry, replace=replace)
+    last = text.count("\n") + 1
+    both = text + "\n" + "\n".join(line.text for line in lines_to_add)
+    registered = [r for r in registration_macros.registrations(path, both) if r.name == name]
+    present = {r.types for r in registered if r.line <= last}
+    needed = {r.types for r in registered if r.line > last}
     if present != needed:
         if present and found is not None and not replace:
-            line = next(r.line for r in registered(path, text) if r.name == name)
             raise PyMetalError(
-                f"{path}:{line}: {name} is registered for other dtypes",
+                f"{path}:{registered[0].line}: {name} is registered for other dtypes",
                 hint="Pass --replace to put the new registrations in their place.",
             )
         text, at = remove(text, name)
-        text = insert(text, wanted, name, at)
+        text = insert(text, lines_to_add, name, at)
     for header in sorted(headers(entry.checked) | {INDEXING}):
-        text = _with_include(text, header)
-    checkout.write(path, with_endings_of(before, text))
+        text = cpp.with_include(text, header)
+    checkout.write_plain(path, text)
     return notes if present != needed else []
 
 
@@ -80,9 +72,9 @@ def check_macros(checkout: Checkout, entry: Entry) -> None:
     Raises:
         PyMetalError: a macro is missing.
     """
-    there = library_macros(checkout)
+    available = library_macros(checkout)
     for call in _calls(entry):
-        if call.macro.name not in there and call.macro is not entry.arity.castout:
+        if call.macro.name not in available and call.macro is not entry.arity.castout:
             major, minor = call.macro.since
             raise PyMetalError(
                 f"{INDEXING} of this checkout has no {call.macro.name}, which {entry.checked.name} needs",
@@ -103,7 +95,7 @@ def find_functor(checkout: Checkout, name: str) -> tuple[str, int] | None:
 
 
 def registration_lines(checkout: Checkout, entry: Entry, text: str) -> tuple[list[Line], list[str]]:
-    """The registrations as lines in the words of `text`, and notes about macros between which it gives no choice."""
+    """The registrations as lines that use the macros of `text`, and notes about macros of equal meaning."""
     calls = _calls(entry)
     if entry.arity.castout is not None and entry.arity.castout.name not in library_macros(checkout):
         calls = [c for c in calls if c.macro is not entry.arity.castout]
@@ -112,7 +104,7 @@ def registration_lines(checkout: Checkout, entry: Entry, text: str) -> tuple[lis
     by_text = {c.text: (c.macro.name, c.arguments) for c in calls}
     by_helper = {f"{h.name}({entry.checked.name});": h.calls for h in used}
     ordered = [call for line in compact for call in by_helper.get(line) or (by_text[line],)]
-    return worded(ordered, entry.checked.name, text)
+    return registration_macros.registration_lines(ordered, entry.checked.name, text)
 
 
 def _calls(entry: Entry) -> list[Registration]:
@@ -124,15 +116,3 @@ def _new_file(checkout: Checkout, entry: Entry) -> str:
     registered_as = "".join(f"{line.text}\n" for line in registration_lines(checkout, entry, "")[0])
     opening = f"{includes}#include <metal_stdlib>\nusing namespace metal;\n"
     return f"{opening}\n{entry.text.source}\n{registered_as}"
-
-
-# --- lines -----------------------------------------------------------------------------------------------------------
-
-
-def _with_include(text: str, header: str) -> str:
-    """`text` with an `#include`, in its alphabetical place among the others."""
-    includes = list(_INCLUDE.finditer(text))
-    if any(m[1] == header for m in includes):
-        return text
-    at = next((m.start() for m in includes if m[1] > header), includes[-1].end() if includes else 0)
-    return f"{text[:at]}#include <{header}>\n{text[at:]}"

@@ -1,4 +1,4 @@
-"""The MPSGraph implementation of a migrated row is removed: its function, and the include that only it used."""
+"""The editor of MPSGraph code: removes the kernels of migrated rows, and the includes that only they used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from pymetal.dtypes import WORDS
 from pymetal.upstream import cpp
-from pymetal.upstream.checkout import NATIVE, OPERATIONS, YAML, Checkout, line_of, with_endings_of
+from pymetal.upstream.checkout import NATIVE, OPERATIONS, YAML, Checkout, line_of
 from pymetal.upstream.native_functions import NativeFunctions, Row, operators
 from pymetal.upstream.plan import Outcome, Plan, Removal
 
@@ -28,7 +28,7 @@ def edit(checkout: Checkout, plan: Plan) -> Outcome:
         elif not removal.removed:
             notes.append(f"{removal.kernel}: no definition was found in {OPERATIONS}")
         notes += [
-            f"{orphan} is called by nothing any more: remove it, compilers warn of unused functions"
+            f"{orphan} is not called any more: remove it, since compilers warn about unused functions"
             for orphan in removal.orphans
         ]
     if removals and plan.functors:
@@ -43,8 +43,8 @@ def _unserved(op: str, dtypes: Collection[str]) -> str | None:
     if not missing:
         return None
     return (
-        f"{op} replaces a kernel of MPS's own and is not registered for {', '.join(missing)}: register "
-        "them, unless torch never took them on MPS"
+        f"{op} replaces MPS's own kernel but is not registered for {', '.join(missing)}: register "
+        "them, unless torch does not support them on MPS"
     )
 
 
@@ -54,26 +54,25 @@ def remove(checkout: Checkout, kernels: Iterable[str]) -> list[Removal]:
     A kernel that other code calls stays, and so does one whose definition is not found.
     """
     before = NativeFunctions(checkout.original(YAML) or "")
-    going = [k for k in dict.fromkeys(kernels) if not is_named(checkout, k)]
-    uses = {k: find_uses(checkout, k, going) for k in going}
-    while any(uses[k] for k in going):  # a kernel that stays may itself use another one
-        going = [k for k in going if not uses[k]]
-        uses.update({k: find_uses(checkout, k, going) for k in going})
+    removable = [k for k in dict.fromkeys(kernels) if not is_named(checkout, k)]
+    uses = {k: find_uses(checkout, k, removable) for k in removable}
+    while any(uses[k] for k in removable):  # a kernel that stays may itself use another one
+        removable = [k for k in removable if not uses[k]]
+        uses.update({k: find_uses(checkout, k, removable) for k in removable})
     done = [Removal(k, (), tuple(found)) for k, found in uses.items() if found]
-    for kernel in going:
+    for kernel in removable:
         removed: list[str] = []
         orphans: list[str] = []
         for path in checkout.files(OPERATIONS, ".mm", ".cpp"):
-            text = checkout.text(path)
+            text = checkout.plain(path)
             if kernel not in text:
                 continue
-            cut, lines = _without_definition(text.replace("\r\n", "\n"), kernel)
+            cut, lines = _without_definition(text, kernel)
             if not lines:
                 continue
             orphans += [f"{path}:{line_of(cut, at)}: {name}" for name, at in _orphans(text, cut)]
             cut = _without_includes(cut, kernel, before)
-            cut = _without_unused(text.replace("\r\n", "\n"), cut)
-            checkout.write(path, with_endings_of(text, cut))
+            checkout.write_plain(path, _without_unused(text, cut))
             removed += [f"{path}:{line}" for line in lines]
         done.append(Removal(kernel, tuple(removed), (), tuple(orphans)))
     return done
@@ -110,10 +109,10 @@ def is_named(checkout: Checkout, kernel: str) -> bool:
     )
 
 
-def find_uses(checkout: Checkout, kernel: str, going: Iterable[str]) -> list[str]:
+def find_uses(checkout: Checkout, kernel: str, removable: Iterable[str]) -> list[str]:
     """Where the tree's native code uses a kernel, as `path:line`.
 
-    Definitions and declarations do not count, and neither does what stands inside the kernels that are `going` too.
+    Definitions and declarations do not count, and neither does what stands inside the kernels that are `removable` too.
     """
     word = re.compile(rf"\b(?:structured_)?{kernel}\b")
     found = []
@@ -122,7 +121,7 @@ def find_uses(checkout: Checkout, kernel: str, going: Iterable[str]) -> list[str
         if kernel not in text:
             continue
         plain = cpp.masked(text)
-        spans = [span for name in {kernel, *going} if name in text for span in definitions(text, name)]
+        spans = [span for name in {kernel, *removable} if name in text for span in definitions(text, name)]
         for match in word.finditer(plain):
             inside = any(start <= match.start() < end for start, end in spans)
             if not inside and not _declares(plain, match.start()):

@@ -1,7 +1,7 @@
-"""`native_functions.yaml` as lines: MPS joins the dispatch line of the CPU kernel, and every other byte stays.
+"""`native_functions.yaml` as lines: MPS shares the dispatch line of the CPU kernel, and every other byte stays.
 
 Nothing is parsed and printed again, so comments, spacing, key order and split lines survive. `table` reads what a file
-says; `torchgen_check` compares that with torchgen's own reading.
+says; `dispatch_table` compares that with torchgen's own reading.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class NativeFunctions:
         return {r.name: {k: line.kernel for line in r.dispatch for k in line.keys} for r in self.rows.values()}
 
 
-def join(text: str, names: Iterable[str]) -> str:
-    """MPS joins the line of the CPU kernel in the rows `names`, and leaves a line of its own.
+def share_cpu_kernel(text: str, names: Iterable[str]) -> str:
+    """`text` in which MPS shares the CPU kernel's line in the rows `names`, instead of having a line of its own.
 
-    Rows where it has joined already stay as they are.
+    Rows where it shares that line already stay as they are.
 
     Raises:
         PyMetalError: there is no such row, or it has no line to join; the message says why.
@@ -93,7 +93,7 @@ def join(text: str, names: Iterable[str]) -> str:
         row = file[name]
         target = row.line("CPU")
         if target is None:
-            raise PyMetalError(f"{name} has no CPU kernel that MPS could share{_why_not(row)}")
+            raise PyMetalError(f"{name} has no CPU kernel that MPS could share{_reason(row)}")
         if "MPS" in target.keys:
             continue
         cuda = row.kernel("CUDA")
@@ -102,13 +102,13 @@ def join(text: str, names: Iterable[str]) -> str:
                 f"{name}: CPU has the kernel {target.kernel}, CUDA has {cuda}: no stub is shared",
                 hint="A kernel of MPS's own is needed: `pymetal migrate --own KERNEL` writes its line.",
             )
-        _leave(file.lines, row)
-        file.lines[target.number] = _joined(file.lines[target.number])
-    return _text(file.lines)
+        _without_mps(file.lines, row)
+        file.lines[target.number] = _with_mps(file.lines[target.number])
+    return "\n".join(line for line in file.lines if line is not _REMOVED)
 
 
-def own(text: str, name: str, kernel: str) -> str:
-    """MPS gets a line of its own in row `name`, after the last line of the dispatch map.
+def set_mps_kernel(text: str, name: str, kernel: str) -> str:
+    """`text` in which MPS has a line of its own in row `name`, after the last line of the dispatch map.
 
     Raises:
         PyMetalError: there is no such row, it has no dispatch map, or MPS shares a line there.
@@ -116,7 +116,7 @@ def own(text: str, name: str, kernel: str) -> str:
     file = NativeFunctions(text)
     row = file[name]
     if not row.dispatch:
-        raise PyMetalError(f"{name} has no dispatch map to add a line to{_why_not(row)}")
+        raise PyMetalError(f"{name} has no dispatch map to add a line to{_reason(row)}")
     line = row.line("MPS")
     if line is not None and line.kernel == kernel:
         return text
@@ -126,13 +126,13 @@ def own(text: str, name: str, kernel: str) -> str:
         before = file.lines[line.number]
         start = before.index(line.kernel, before.index(":"))
         file.lines[line.number] = before[:start] + kernel + before[start + len(line.kernel) :]
-        return _text(file.lines)
+        return "\n".join(file.lines)
     last = row.dispatch[-1].number
     indent = re.match(r"\s*", file.lines[last])
     assert indent is not None
     end = newline_of(text)[:-1]
     file.lines[last] += f"\n{indent.group()}MPS: {kernel}{end}"
-    return _text(file.lines)
+    return "\n".join(file.lines)
 
 
 def operators(text: str, names: Iterable[str]) -> set[str]:
@@ -186,7 +186,7 @@ def _row(name: str, lines: Sequence[str], start: int, end: int) -> Row:
     return Row(name, start, tuple(dispatch), keys)
 
 
-def _why_not(row: Row) -> str:
+def _reason(row: Row) -> str:
     delegate = row.keys.get("structured_delegate")
     if delegate:
         return f": it delegates to {delegate}, which is the row to migrate"
@@ -203,13 +203,13 @@ def _why_not(row: Row) -> str:
 # --- editing ---------------------------------------------------------------------------------------------------------
 
 
-def _leave(lines: list[str], row: Row) -> None:
-    """Takes MPS from the line where it stands; a line for MPS alone goes. Line numbers of the row stay valid."""
+def _without_mps(lines: list[str], row: Row) -> None:
+    """Removes MPS from its line; a line for MPS alone is marked as removed, so that line numbers stay valid."""
     line = row.line("MPS")
     if line is None:
         return
     if len(line.keys) == 1:
-        lines[line.number] = _GONE
+        lines[line.number] = _REMOVED
         return
     text = lines[line.number]
     colon = text.index(":")
@@ -220,7 +220,7 @@ def _leave(lines: list[str], row: Row) -> None:
     lines[line.number] = head + text[colon:]
 
 
-def _joined(line: str) -> str:
+def _with_mps(line: str) -> str:
     """The line with MPS after CUDA, or after CPU where CUDA stands elsewhere."""
     colon = line.index(":")
     anchor = re.search(r"\bCUDA\b", line[:colon]) or re.search(r"\bCPU\b", line[:colon])
@@ -228,8 +228,4 @@ def _joined(line: str) -> str:
     return f"{line[: anchor.end()]}, MPS{line[anchor.end() :]}"
 
 
-_GONE = "\0"  # stands for a line that goes; no file has it
-
-
-def _text(lines: Iterable[str]) -> str:
-    return "\n".join(line for line in lines if line is not _GONE)
+_REMOVED = "\0"  # stands for a line to remove; no file has it

@@ -10,7 +10,7 @@ from pymetal.arity import Arity
 from pymetal.codegen.metal_file import Entry
 from pymetal.upstream.checkout import YAML, Checkout
 from pymetal.upstream.native_functions import changed_rows, operators
-from pymetal.upstream.registered_kernels import Registered
+from pymetal.upstream.registration_macros import Registered
 from pymetal.upstream.stubs import Stub
 
 

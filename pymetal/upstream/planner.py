@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from pymetal.codegen.metal_file import Entry
 from pymetal.dtypes import BY_METAL
 from pymetal.errors import PyMetalError
-from pymetal.upstream import aoti_shims, host_stub, inductor, kernel, legacy, test_lists, torchgen_check
+from pymetal.upstream import aoti_shims, dispatch_table, host_stub, inductor, kernel, legacy, test_lists
 from pymetal.upstream.checkout import KERNELS, NATIVE, YAML, Checkout
 from pymetal.upstream.formatting import format_edits
 from pymetal.upstream.host_function import function_text
 from pymetal.upstream.native_functions import NativeFunctions, operators
 from pymetal.upstream.placement import Placement
 from pymetal.upstream.plan import Editor, Plan, Target
-from pymetal.upstream.registered_kernels import Registered, tree_registrations
+from pymetal.upstream.registration_macros import Registered, tree_registrations
 from pymetal.upstream.rows import Kernels, read_kernels, rows_of_stub, select
 from pymetal.upstream.stubs import Stub, all_stubs, find_stub, stub_of_functor
 
@@ -23,7 +23,7 @@ from pymetal.upstream.stubs import Stub, all_stubs, find_stub, stub_of_functor
 EDITORS: tuple[Editor, ...] = (
     kernel.edit,
     host_stub.edit,
-    torchgen_check.edit,
+    dispatch_table.edit,
     legacy.edit,
     inductor.edit,
     test_lists.edit,
@@ -125,7 +125,9 @@ def migrate(names: Sequence[str], root: str | os.PathLike[str], *, own_kernel: s
         elif name not in ready:
             notes.append(f"{name} has no MPS kernel, and no Metal file registers a functor for it")
     notes += [
-        f"{row}: no kernel in the checkout says through which stub it goes" for row in rows if not kernels.of(file[row])
+        f"{row}: its stub is unknown, since no kernel in the checkout calls one"
+        for row in rows
+        if not kernels.of(file[row])
     ]
     ops = tuple(sorted({file[row].op for row in rows}))
     return _edited(
@@ -145,7 +147,7 @@ def _edited(checkout: Checkout, plan: Plan, notes: list[str]) -> Placement:
     notes += [note for outcome in outcomes for note in outcome.notes]
     notes += [f"{path} was put back: an earlier run was interrupted" for path in checkout.recovered]
     if checkout.changed and not format_edits(checkout):
-        notes.append("the new lines are not formatted: clang-format or the checkout's style is missing")
+        notes.append("the new lines are not formatted: clang-format or the checkout's .clang-format is missing")
     return Placement(
         checkout=checkout,
         plan=plan,

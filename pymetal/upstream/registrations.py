@@ -1,4 +1,4 @@
-"""A functor's registrations in a Metal file: beside their kin, bfloat in the guard under which the file keeps it."""
+"""Where a functor's registrations go in a Metal file: below similar ones, bfloat under the file's own guard."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pymetal.upstream import cpp
 from pymetal.upstream.functor_parts import functor_extent, line_end, outside_conditionals
-from pymetal.upstream.local_macros import Line, registers
+from pymetal.upstream.registration_macros import Line, registers
 
 _DIRECTIVES = re.compile(r"^[ \t]*#[ \t]*(?:if|else|endif)[^\n]*", re.MULTILINE)
 _GUARD = re.compile(r"^[ \t]*#[ \t]*if\b[^\n]*__METAL_VERSION__[^\n]*\n", re.MULTILINE)
@@ -35,17 +35,17 @@ def insert(text: str, wanted: Sequence[Line], name: str, at: int | None = None) 
     under = "".join(f"{line.text}\n" for line in guarded)
     if len(guards) == 1 and under and (at is None or at <= guards[0].end):
         # From the end, so that the other position stays.
-        place = _place(text, plain, name) if at is None else at
+        place = _position(text, plain, name) if at is None else at
         first, second = sorted([(guards[0].end, under, False), (place, plain, True)], reverse=True)
         for position, block, spaced in (first, second):
-            text = _with(text, position, block, name, spaced=spaced)
+            text = _inserted(text, position, block, name, spaced=spaced)
         return text
     if under:
         plain += f"{guards[-1].opening}{under}#endif\n"
-    return _with(text, _place(text, plain, name) if at is None else at, plain, name, spaced=True)
+    return _inserted(text, _position(text, plain, name) if at is None else at, plain, name, spaced=True)
 
 
-def _with(text: str, at: int, block: str, name: str, *, spaced: bool) -> str:
+def _inserted(text: str, at: int, block: str, name: str, *, spaced: bool) -> str:
     if not block:
         return text
     before = text[:at] if text[:at].endswith("\n") or not at else text[:at] + "\n"
@@ -54,17 +54,18 @@ def _with(text: str, at: int, block: str, name: str, *, spaced: bool) -> str:
     return f"{before}{gap}{block}{text[at:]}"
 
 
-def _place(text: str, wanted: str, name: str) -> int:
-    """Where registrations belong: beside kin behind the functor, else directly behind the functor."""
+def _position(text: str, wanted: str, name: str) -> int:
+    """Where registrations belong: below similar ones that follow the functor, else directly below the functor."""
     known = cpp.macros(text)
     calls = [c for c in cpp.invocations(text) if c.arguments and registers(c.name, known)]
     functor = functor_extent(text, name)[1]
     calls = [c for c in calls if c.start >= functor or c.end > functor] or calls
     macros = re.findall(r"^\w+", wanted, re.MULTILINE)
-    kin = next((group for m in macros if (group := [c for c in calls if c.name == m])), _alike(calls, macros))
-    if not kin:
+    same = next((group for m in macros if (group := [c for c in calls if c.name == m])), None)
+    similar = same or _most_similar(calls, macros)
+    if not similar:
         return max(functor, len(text.rstrip()) + 1) if text.rstrip() else 0
-    last = kin[-1]
+    last = similar[-1]
     for call in calls:  # the other registrations of the same functor, directly below
         below = call.start >= last.end and not _DIRECTIVES.sub("", text[last.end : call.start]).strip()
         if below and call.arguments[0] == last.arguments[0]:
@@ -74,14 +75,14 @@ def _place(text: str, wanted: str, name: str) -> int:
     return outside_conditionals(text, at)
 
 
-def _alike(calls: list[cpp.Invocation], macros: Sequence[str]) -> list[cpp.Invocation]:
+def _most_similar(calls: list[cpp.Invocation], macros: Sequence[str]) -> list[cpp.Invocation]:
     """The calls of the macros whose names begin most like one of `macros`; all if none begins like them."""
-    alike = [max((_common(c.name, m) for m in macros), default=0) for c in calls]
+    alike = [max((_common_prefix(c.name, m) for m in macros), default=0) for c in calls]
     most = max(alike, default=0)
     return [c for c, length in zip(calls, alike, strict=True) if most <= len("REGISTER_") or length == most]
 
 
-def _common(a: str, b: str) -> int:
+def _common_prefix(a: str, b: str) -> int:
     """How many letters two names begin with alike."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 

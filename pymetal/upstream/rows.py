@@ -21,10 +21,9 @@ _CALL = re.compile(r"(?P<scope>(?:\w+::)*)(?P<name>[A-Za-z_]\w*)\s*\(")
 
 @dataclass(frozen=True)
 class Kernels:
-    """The stubs that each kernel function goes through, and where it is defined."""
+    """The stubs that each kernel function goes through."""
 
     stubs: dict[str, frozenset[str]]
-    places: dict[str, str]
 
     def of(self, row: Row) -> frozenset[str]:
         """The stubs of a row."""
@@ -36,15 +35,12 @@ def read_kernels(checkout: Checkout, names: Iterable[str]) -> Kernels:
     """The kernels of `ATen/native` that go through one of the stubs `names`."""
     wanted = frozenset(names)
     stubs: dict[str, frozenset[str]] = {}
-    places: dict[str, str] = {}
-    for place in sorted((checkout.root / NATIVE).glob("*.cpp")):
-        path = f"{NATIVE}/{place.name}"
-        text = checkout.text(path)
+    for file in sorted((checkout.root / NATIVE).glob("*.cpp")):
+        text = checkout.text(f"{NATIVE}/{file.name}")
         if not wanted.isdisjoint(_WORD.findall(text)):
             for kernel, through in _through(text, wanted).items():
                 stubs[kernel] = stubs.get(kernel, frozenset()) | through
-                places[kernel] = path
-    return Kernels(stubs, places)
+    return Kernels(stubs)
 
 
 def _through(text: str, wanted: frozenset[str]) -> dict[str, frozenset[str]]:
@@ -119,9 +115,9 @@ def select(checkout: Checkout, kernels: Kernels, name: str) -> Selection:
             f"the rows of {name} go through different stubs:{listed}", hint="Name one row, such as " + groups[0][0][0]
         )
     stubs = groups[0][1]
-    # Rows of other operators that share the stub move along: div.out_mode and floor_divide use div_floor_stub.
-    moved = [row.name for row in file.rows.values() if kernels.of(row) & stubs and row.line("CPU")]
-    return Selection(tuple(moved), stubs)
+    # Rows of other operators that share the stub belong to it: div.out_mode and floor_divide use div_floor_stub.
+    found = [row.name for row in file.rows.values() if kernels.of(row) & stubs and row.line("CPU")]
+    return Selection(tuple(found), stubs)
 
 
 def _groups(through: dict[str, frozenset[str]]) -> list[tuple[list[str], frozenset[str]]]:

@@ -1,14 +1,21 @@
-"""Dispatch stubs: their exact types, from the checkout's own headers, and which of them a functor's name means."""
+"""Dispatch stubs: their exact types, from the checkout's own headers, and which of them a functor's name means.
+
+A checkout whose headers declare no stub at all is read with the headers of the installed torch.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+
+import torch
 
 from pymetal.errors import PyMetalError, nearest
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import NATIVE, Checkout
-from pymetal.upstream.stub_table import STUBS
 
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);")
 _DECLARE = re.compile(r"\bDECLARE_DISPATCH\s*\(")
@@ -75,33 +82,51 @@ def declared(text: str, header: str) -> dict[str, Stub]:
 
 
 def find_stub(checkout: Checkout, name: str) -> Stub:
-    """The stub `name`: as the checkout declares it, or, where the checkout has not its header, as upstream does.
+    """The dispatch stub `name` of a checkout.
 
     Raises:
-        PyMetalError: there is no such stub, or it takes no iterator.
+        PyMetalError: no header declares it, or it takes no iterator.
     """
     known = all_stubs(checkout)
     stub = known.get(name)
     if stub is None:
         near = nearest(name, known)
+        problem = f"no header in {NATIVE} declares the dispatch stub"
+        if not _checkout_stubs(checkout):
+            problem = f"{NATIVE} has no headers with dispatch stubs, and torch {torch.__version__} does not declare"
         raise PyMetalError(
-            f"no header in {NATIVE} declares the dispatch stub {name}" + (f"; did you mean {near}?" if near else ""),
+            f"{problem} {name}" + (f"; did you mean {near}?" if near else ""),
             hint="Pass --stub NAME, with the name in a DECLARE_DISPATCH.",
         )
     if not stub.elementwise:
-        raise PyMetalError(f"{name} takes ({', '.join(stub.parameters)}), not an iterator: it is no elementwise stub")
+        raise PyMetalError(
+            f"{name} takes ({', '.join(stub.parameters)}), not an iterator, so it is not an elementwise stub"
+        )
     return stub
 
 
 def all_stubs(checkout: Checkout) -> dict[str, Stub]:
-    """Every stub: the checkout's declarations over the table of known ones."""
-    found = dict(STUB_TABLE)
-    folder = checkout.root / NATIVE
-    for place in sorted(folder.glob("*.h")):
-        path = f"{NATIVE}/{place.name}"
-        text = checkout.text(path)
+    """The stubs that the checkout's headers declare; those of the installed torch if they declare none."""
+    return _checkout_stubs(checkout) or installed_stubs()
+
+
+def _checkout_stubs(checkout: Checkout) -> dict[str, Stub]:
+    files = sorted((checkout.root / NATIVE).glob("*.h"))
+    return _declared_in((file.name, checkout.text(f"{NATIVE}/{file.name}")) for file in files)
+
+
+@functools.cache
+def installed_stubs() -> dict[str, Stub]:
+    """The stubs that the headers of the installed torch declare."""
+    files = sorted((Path(torch.__file__).parent / "include/ATen/native").glob("*.h"))
+    return _declared_in((file.name, file.read_text(encoding="utf-8")) for file in files)
+
+
+def _declared_in(headers: Iterable[tuple[str, str]]) -> dict[str, Stub]:
+    found: dict[str, Stub] = {}
+    for name, text in headers:
         if "DECLARE_DISPATCH" in text:
-            here = declared(text, f"ATen/native/{place.name}")
+            here = declared(text, f"ATen/native/{name}")
             # cpublas has a copy_stub of its own, in a namespace of its own.
             found.update({n: stub for n, stub in here.items() if stub.elementwise or n not in found})
     return found
@@ -121,8 +146,8 @@ def stub_of_functor(functor: str, known: dict[str, Stub]) -> str:
             return name
     near = nearest(f"{functor}_stub", known)
     raise PyMetalError(
-        f"no dispatch stub belongs to a functor called {functor}; looked for {', '.join(dict.fromkeys(tried))}",
-        hint="Pass --stub NAME" + (f"; near it is {near}." if near else "."),
+        f"no dispatch stub is named after the functor {functor}; looked for {', '.join(dict.fromkeys(tried))}",
+        hint="Pass --stub NAME" + (f"; the most similar name is {near}." if near else "."),
     )
 
 
@@ -134,10 +159,3 @@ def _type(text: str) -> str:
         return text
     const = match[1] if match[1] and match[3] else ""  # const of a value is no part of the type
     return f"{const or ''}{match[2]}{match[3]}"
-
-
-STUB_TABLE: dict[str, Stub] = {
-    name: Stub(name, f"ATen/native/{header}", parameters)
-    for (header, parameters), names in STUBS.items()
-    for name in names.split()
-}

@@ -1,4 +1,4 @@
-"""The entries of an operator leave the xfail and skip lists of `common_mps.py`; decorators elsewhere are reported.
+"""The editor of `common_mps.py`: removes operators from its lists of expected failures; reports decorators elsewhere.
 
 The lists are dicts, sets and lists assigned inside functions to names with XFAIL or SKIP in them. Which those are
 changes between releases, so they are found by name.
@@ -10,8 +10,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
-from pymetal.upstream.checkout import COMMON_MPS, DERIVATIVES, Checkout, line_of, parse_python, with_endings_of
-from pymetal.upstream.opinfos import OpInfo, decorators, opinfo_keys
+from pymetal.upstream.checkout import COMMON_MPS, DERIVATIVES, Checkout, line_of, parse_python
+from pymetal.upstream.opinfos import decorators, opinfo_keys
 from pymetal.upstream.plan import ListEntry, Outcome, Plan, Step
 
 _LIST = re.compile(r"XFAIL|SKIP")
@@ -30,54 +30,31 @@ def edit(checkout: Checkout, plan: Plan) -> Outcome:
             f"{', '.join(ops)} by hand; before torch 2.8 they are in test/test_mps.py"
         )
     changed = bool(checkout.changed)  # entries of an operator that was here before are somebody else's
+    text = before = checkout.plain(COMMON_MPS) if ops and checkout.exists(COMMON_MPS) else ""
     removed: list[ListEntry] = []
     added: list[ListEntry] = []
-    for op in ops:
-        mine = [info for info in infos if info.op == op]
+    for op in ops if text else ():
+        keys = [info.key for info in infos if info.op == op]
         dtypes = plan.dtypes.get(op)
         if changed:
-            removed += clear_entries(checkout, {info.key for info in mine} | default_keys([op]), dtypes)
+            text, entries = clear_text(text, {*keys, *default_keys([op])}, dtypes)
+            removed += entries
         if "complex64" in (dtypes or ()):
-            added += join_complex(checkout, mine)
+            text, entries = join_complex_text(text, keys)
+            added += entries
+    if text != before:
+        checkout.write_plain(COMMON_MPS, text)
     steps = []
     for found in decorators(checkout, infos):
-        message = f"a decorator expects MPS to fail, or skips it; take it away if the tests pass: {found.text}"
+        message = f"a decorator expects MPS to fail, or skips it; remove it if the tests pass: {found.text}"
         steps.append(Step(found.path, found.line, message))
     if any(before is None for before, _ in plan.changed(checkout).values()):
         steps += gradient_steps(checkout, [(info.op, info.key) for info in infos if info.autograd])
     return Outcome(tests=tuple(removed), complex=tuple(added), steps=tuple(steps), notes=tuple(notes))
 
 
-def clear_entries(checkout: Checkout, keys: Collection[str], dtypes: Collection[str] | None) -> list[ListEntry]:
-    """Takes the entries `keys` out of the lists of `common_mps.py`.
-
-    Args:
-        dtypes: the torch dtypes that the kernel has, such as `float32`; an entry that lists others keeps those. None
-            if they are not known: the whole entry leaves.
-    """
-    if not checkout.exists(COMMON_MPS):
-        return []
-    text = checkout.text(COMMON_MPS)
-    plain = text.replace("\r\n", "\n")
-    edited, removed = clear_text(plain, keys, dtypes)
-    if edited != plain:
-        checkout.write(COMMON_MPS, with_endings_of(text, edited))
-    return removed
-
-
-def join_complex(checkout: Checkout, infos: Collection[OpInfo]) -> list[ListEntry]:
-    """Puts operators into the list of those that take complex numbers on MPS, where the release has that list."""
-    if not checkout.exists(COMMON_MPS):
-        return []
-    text = checkout.text(COMMON_MPS)
-    edited, added = join_complex_text(text.replace("\r\n", "\n"), [info.key for info in infos])
-    if added:
-        checkout.write(COMMON_MPS, with_endings_of(text, edited))
-    return added
-
-
 def join_complex_text(text: str, keys: Collection[str]) -> tuple[str, list[ListEntry]]:
-    """The same, for a text with line feeds."""
+    """`text` with operators in the list of those that take complex numbers on MPS, where the release has that list."""
     source = _Source(text)
     for name, value in _lists(source.tree, _COMPLEX_BEFORE_2_15):
         there = {e.value for e in getattr(value, "elts", ()) if isinstance(e, ast.Constant)}
@@ -94,7 +71,12 @@ def join_complex_text(text: str, keys: Collection[str]) -> tuple[str, list[ListE
 
 
 def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None) -> tuple[str, list[ListEntry]]:
-    """The same, for a text with line feeds."""
+    """`text` without the entries `keys` in the lists of expected failures and skips.
+
+    Args:
+        dtypes: the torch dtypes that the kernel has, such as `float32`; an entry that lists others keeps those. None
+            if they are not known: the whole entry leaves.
+    """
     source = _Source(text)
     cuts: list[tuple[int, int, str]] = []
     removed: list[ListEntry] = []
@@ -102,21 +84,21 @@ def clear_text(text: str, keys: Collection[str], dtypes: Collection[str] | None)
         if name == _COMPLEX and (dtypes is None or not {"complex64", "chalf", "complex32"} & set(dtypes)):
             continue
         elements = _elements(value)
-        gone = 0
+        removed_count = 0
         for key, node in elements:
             if not (isinstance(key, ast.Constant) and key.value in keys):
                 continue
             listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) else None
-            stays = [e for e in listed or [] if dtypes is not None and _dtype(e) not in dtypes]
-            removed.append(ListEntry(name, str(key.value), key.lineno, tuple(_dtype(e) for e in stays)))
-            if listed is not None and stays:
-                cuts += [source.element(e) for e in listed if e not in stays]
-                if len(stays) == len(listed):
+            staying = [e for e in listed or [] if dtypes is not None and _dtype(e) not in dtypes]
+            removed.append(ListEntry(name, str(key.value), key.lineno, tuple(_dtype(e) for e in staying)))
+            if listed is not None and staying:
+                cuts += [source.element(e) for e in listed if e not in staying]
+                if len(staying) == len(listed):
                     removed.pop()
                 continue
-            gone += 1
+            removed_count += 1
             cuts.append(source.element(key, node))
-        if isinstance(value, ast.Set) and gone == len(elements) > 0:
+        if isinstance(value, ast.Set) and removed_count == len(elements) > 0:
             # An empty pair of braces is a dict.
             cuts = [c for c in cuts if not source.start(value) <= c[0] < source.end(value)]
             cuts.append((source.start(value), source.end(value), "set()"))

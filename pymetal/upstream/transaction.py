@@ -8,20 +8,47 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from pymetal import atomic
 from pymetal.errors import PyMetalError
-from pymetal.upstream import safety
 
 JOURNAL = ".pymetal-journal.json"
-_TEMPORARY = ".{}.pymetal-new"
+_TEMPORARY_NAME = ".{}.pymetal-new"
+
+
+def check_inside(root: Path, path: str) -> Path:
+    """The file of `path` below `root`.
+
+    Raises:
+        PyMetalError: the path leaves the tree, by itself or through a symbolic link, or is a link or no regular file.
+    """
+    base = Path(os.path.realpath(root))
+    parts = path.split("/")
+    if os.path.isabs(path) or ".." in parts or "" in parts:
+        raise PyMetalError(f"{path!r} is not a path below {base}")
+    file = base
+    for part in parts:
+        file = file / part
+        if file.is_symlink():
+            target = os.path.realpath(file)
+            inside = os.path.commonpath([target, base]) == str(base)
+            where = "" if inside else f", outside of {base}"
+            raise PyMetalError(
+                f"{file.relative_to(base)} is a symbolic link to {target}{where}",
+                hint="pymetal writes to regular files only; put a file or folder in its place.",
+            )
+    if file.exists() and not file.is_file():
+        raise PyMetalError(f"{path} is not a regular file")
+    return file
 
 
 def write(root: Path, files: Mapping[str, tuple[bytes | None, bytes]]) -> None:
@@ -31,22 +58,22 @@ def write(root: Path, files: Mapping[str, tuple[bytes | None, bytes]]) -> None:
         PyMetalError: a file is not as expected, or another run is writing. Nothing is written.
         OSError: a file could not be written. Those written before are put back.
     """
-    with _alone(root):
+    with _locked(root):
         _recover(root)
         for path, (old, _) in files.items():
-            if _read(safety.check_inside(root, path)) != old:
+            if _read(check_inside(root, path)) != old:
                 raise PyMetalError(f"{path} changed since the patch was computed", hint="Run the command again.")
         folders = _missing_folders(root, files)
         try:
-            _create(_beside(root / JOURNAL), _record(files, folders), 0o644)
-            _move(root / JOURNAL)
+            _create(_temporary(root / JOURNAL), _record(files, folders), 0o644)
+            _replace(root / JOURNAL)
             for folder in folders:
                 (root / folder).mkdir()
             for path, (old, new) in files.items():
-                place = root / path
-                _create(_beside(place), new, 0o644 if old is None else place.stat().st_mode & 0o7777)
+                file = root / path
+                _create(_temporary(file), new, 0o644 if old is None else file.stat().st_mode & 0o7777)
             for path in files:
-                _move(root / path)
+                _replace(root / path)
         except BaseException:
             _recover(root)
             raise
@@ -60,35 +87,35 @@ def recover(root: Path) -> list[str]:
     Raises:
         PyMetalError: another run is writing, the journal cannot be read, or a file was edited since.
     """
-    if not (os.path.lexists(root / JOURNAL) or os.path.lexists(_beside(root / JOURNAL))):
+    if not (os.path.lexists(root / JOURNAL) or os.path.lexists(_temporary(root / JOURNAL))):
         return []
-    with _alone(root):
+    with _locked(root):
         return _recover(root)
 
 
 def _recover(root: Path) -> list[str]:
     journal = root / JOURNAL
-    _discard(_beside(journal))  # a journal that was not whole yet: nothing else had begun
+    _temporary(journal).unlink(missing_ok=True)  # a journal that was not whole yet: nothing else had begun
     if not os.path.lexists(journal):
         return []
     record = _load(root)
     restored: list[str] = []
     edited: list[str] = []
     for entry in record["files"]:
-        place = safety.check_inside(root, entry["path"])
+        file = check_inside(root, entry["path"])
         old = None if entry["old"] is None else base64.b64decode(entry["old"])
-        now = _read(place)
-        _discard(_beside(place))
+        now = _read(file)
+        _temporary(file).unlink(missing_ok=True)
         if now == old:
             continue
         if now is None or _digest(now) != entry["new"]:
             edited.append(entry["path"])
             continue
         if old is None:
-            os.unlink(place)
+            os.unlink(file)
         else:
-            _create(_beside(place), old, place.stat().st_mode & 0o7777)
-            _move(place)
+            _create(_temporary(file), old, file.stat().st_mode & 0o7777)
+            _replace(file)
         restored.append(entry["path"])
     if edited:
         raise PyMetalError(
@@ -113,31 +140,35 @@ def _record(files: Mapping[str, tuple[bytes | None, bytes]], folders: list[str])
 
 
 def _load(root: Path) -> Any:
-    place = safety.check_inside(root, JOURNAL)
+    file = check_inside(root, JOURNAL)
     try:
-        record = json.loads(place.read_bytes())
+        record = json.loads(file.read_bytes())
         return {
             "folders": [str(f) for f in record["folders"]],
             "files": [{"path": str(e["path"]), "old": e["old"], "new": str(e["new"])} for e in record["files"]],
         }
     except (ValueError, KeyError, TypeError) as error:
         raise PyMetalError(
-            f"{place} is not a journal of pymetal: {error}", hint="Compare the tree with git, then delete the file."
+            f"{file} is not a journal of pymetal: {error}", hint="Compare the tree with git, then delete the file."
         ) from error
 
 
 @contextlib.contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """Keeps other runs out; the lock goes with the process, however it ends."""
-    folder = os.open(root, os.O_RDONLY)
+def _locked(root: Path) -> Iterator[None]:
+    """Keeps other runs of this user out; the lock ends with the process, however it ends.
+
+    The lock file is in the temporary folder, so that none is left in the checkout.
+    """
+    key = f"{os.path.expanduser('~')}\0{os.path.realpath(root)}".encode("utf-8", "surrogateescape")
+    lock = FileLock(os.path.join(tempfile.gettempdir(), f"pymetal-{_digest(key)[:32]}.lock"), timeout=0)
     try:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise PyMetalError(f"another run is writing to {root}", hint="Wait until it ends.") from error
+        lock.acquire()
+    except Timeout as error:
+        raise PyMetalError(f"another run is writing to {root}", hint="Wait until it ends.") from error
+    try:
         yield
     finally:
-        os.close(folder)
+        lock.release()
 
 
 def _missing_folders(root: Path, files: Mapping[str, object]) -> list[str]:
@@ -146,35 +177,32 @@ def _missing_folders(root: Path, files: Mapping[str, object]) -> list[str]:
     return sorted((p for p in wanted if not (root / p).exists()), key=lambda p: p.count("/"))
 
 
-def _create(place: Path, content: bytes, mode: int) -> None:
-    """Writes a new file, in the place of one that an interrupted run left."""
-    _discard(place)
-    atomic.write_new(place, content, mode)
+def _create(file: Path, content: bytes, mode: int) -> None:
+    """Writes a new file, in place of one that an interrupted run left."""
+    file.unlink(missing_ok=True)
+    atomic.write_new(file, content, mode)
 
 
-def _move(place: Path) -> None:
-    """Puts what was written beside `place` there."""
-    os.replace(_beside(place), place)
-    _sync_folder(place.parent)
+def _replace(file: Path) -> None:
+    """Puts what was written beside `file` there."""
+    os.replace(_temporary(file), file)
+    _sync_folder(file.parent)
 
 
-def _beside(place: Path) -> Path:
-    return place.with_name(_TEMPORARY.format(place.name))
+def _temporary(file: Path) -> Path:
+    return file.with_name(_TEMPORARY_NAME.format(file.name))
 
 
-def _read(place: Path) -> bytes | None:
+def _read(file: Path) -> bytes | None:
     try:
-        return place.read_bytes()
+        return file.read_bytes()
     except FileNotFoundError:
         return None
 
 
-def _discard(place: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(place)
-
-
 def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # Windows opens no folders
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -98,7 +98,7 @@ def test_registered_form() -> None:
 
 
 def test_headers_that_are_too_old_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registration_checks.registered, "installed_version", lambda: (2, 14))
+    monkeypatch.setattr(registration_checks, "installed_release", lambda: (2, 14))
     (found,) = registration_checks.check_form(addcmul, [dtypes.float32]).findings
     assert found.kind.code == "PC014"
     assert found.message == "needs torch 2.15: REGISTER_TERNARY_ALPHA_OP is not in the headers of torch 2.14"

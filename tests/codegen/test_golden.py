@@ -19,14 +19,14 @@ from examples.atan2 import atan2
 from examples.gelu_tanh import gelu_tanh
 from examples.logaddexp import logaddexp
 from examples.smooth_l1 import smooth_l1
-from pymetal.arity import BINARY
+from pymetal.arity import BINARY, installed_release
 from pymetal.codegen.metal_file import required_release
 from pymetal.runtime.operation import metal_text
 
 GOLDEN = Path(__file__).parent / "golden"
 FUNCTORS = {f.name: f for f in (*functors.ALL, addcmul, atan2, gelu_tanh, logaddexp, smooth_l1)}
 FORMS = ("dense_scalar", "dense")
-INSTALLED = tuple(int(part) for part in torch.__version__.split(".")[:2])
+INSTALLED = installed_release()
 
 # What headers older than a macro lack. The static_assert is what the real macros begin with.
 TERNARY_ALPHA = """

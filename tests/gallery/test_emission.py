@@ -8,17 +8,17 @@ from pathlib import Path
 
 import clang_format
 import pytest
-import torch
 
 import pymetal
 from examples import unimplemented
 from examples.aten import by_file
 from pymetal import host
+from pymetal.arity import installed_release
 
 ROOT = Path(__file__).parents[2]
 FILES = tuple(by_file())
 SLOW = "BinaryKernel.metal"  # 6,000 kernels
-RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
+RELEASE = installed_release()
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,9 @@ import torch
 from host_helper import METAL
 
 from pymetal import host
+from pymetal.arity import installed_release
 
-pytestmark = pytest.mark.skipif(
-    tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 13), reason="kernel names and arguments of 2.13"
-)
+pytestmark = pytest.mark.skipif(installed_release() < (2, 13), reason="kernel names and arguments of 2.13")
 
 SOURCE = """#include <c10/metal/indexing.h>
 #include <c10/metal/special_math.h>

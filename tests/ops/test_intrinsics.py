@@ -19,6 +19,7 @@ import torch
 from intrinsic_cases import ROWS, nan
 
 from pymetal import dtypes
+from pymetal.arity import installed_release
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError
 from pymetal.functor import Functor
@@ -27,7 +28,7 @@ from pymetal.ops import NOT_ROWS
 from pymetal.semantics.differentiate import differentiate
 from pymetal.semantics.interpreter import evaluate
 
-INSTALLED = tuple(int(part) for part in torch.__version__.split(".")[:2])
+INSTALLED = installed_release()
 HERE = {name: op for name, op in ROWS.items() if op.since <= INSTALLED}
 PLAIN = {name: op for name, op in HERE.items() if not name.startswith(("metal.precise.", "metal.fast."))}
 

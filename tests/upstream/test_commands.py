@@ -218,10 +218,9 @@ def test_the_text_claims_only_checks_that_ran(
     assert "compilation" not in text
     assert "layout of" in text
     monkeypatch.setattr("pymetal.upstream.formatting.find_clang_format", lambda: None)
-    monkeypatch.setattr("pymetal.upstream.toolchain_checks.find_clang_format", lambda: None)
     text = pr_text_of(repository, capsys)
     assert "layout of" not in text
-    assert "- the layout was not checked: there is no clang-format" in text
+    assert "- the layout was not checked: clang-format is not installed" in text
 
 
 def test_the_text_without_git(new_tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

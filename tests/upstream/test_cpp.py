@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pymetal.errors import PyMetalError
 from pymetal.upstream import cpp
-from pymetal.upstream.registered_kernels import registrations
+from pymetal.upstream.registration_macros import registrations
 
 SOURCE = r"""
 // void commented(int a) {

@@ -230,8 +230,19 @@ def test_a_failing_write_puts_everything_back(root: Path, monkeypatch: pytest.Mo
 
 def test_two_runs_at_once_are_kept_apart(root: Path) -> None:
     wanted = patch(root)
-    with transaction._alone(root), pytest.raises(PyMetalError, match="another run is writing"):
+    with transaction._locked(root), pytest.raises(PyMetalError, match="another run is writing"):
         wanted.apply()
+
+
+def test_the_lock_leaves_nothing_behind_in_the_tree(root: Path) -> None:
+    before = trees.snapshot(root)
+    with transaction._locked(root):
+        assert trees.snapshot(root) == before
+
+
+def test_the_writer_loads_without_fcntl() -> None:
+    source = "import sys; sys.modules['fcntl'] = None; import pymetal.upstream.planner, pymetal.upstream.transaction"
+    subprocess.run([sys.executable, "-c", source], check=True)
 
 
 # --- where it may write ----------------------------------------------------------------------------------------------

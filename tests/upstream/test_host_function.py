@@ -13,7 +13,7 @@ from pymetal import OpMath, T
 from pymetal.errors import PyMetalError
 from pymetal.upstream.checkout import Checkout
 from pymetal.upstream.host_function import exec_parameters, function_text
-from pymetal.upstream.stubs import STUB_TABLE
+from pymetal.upstream.stubs import installed_stubs
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def checkout(new_tree: Path) -> Checkout:
 
 def text(checkout: Checkout, functor: Any, stub: str) -> str:
     """The function on one line."""
-    return " ".join(function_text(checkout, functor.entry, STUB_TABLE[stub]).split())
+    return " ".join(function_text(checkout, functor.entry, installed_stubs()[stub]).split())
 
 
 def test_a_scalar_in_the_element_type(checkout: Checkout) -> None:
@@ -88,7 +88,7 @@ def test_a_scalar_that_no_argument_gives_is_refused(checkout: Checkout) -> None:
     def leaky_relu(x: T, *, slope: OpMath[T] = 1) -> T:
         return x if slope == 1 else -x
 
-    with pytest.raises(PyMetalError, match=r"in one type for all dtypes, and the functor takes .*int16: int"):
+    with pytest.raises(PyMetalError, match=r"in one type for all dtypes but the functor takes .*int16: int"):
         text(checkout, leaky_relu, "leaky_relu_stub")
 
 

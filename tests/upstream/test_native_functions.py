@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pymetal.errors import PyMetalError
-from pymetal.upstream import torchgen_check
-from pymetal.upstream.native_functions import NativeFunctions, changed_rows, join, own
+from pymetal.upstream import dispatch_table
+from pymetal.upstream.native_functions import NativeFunctions, changed_rows, set_mps_kernel, share_cpu_kernel
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/migrations.json").read_text())
 PACKAGED = Path(torchgen.__file__).parent / "packaged/ATen/native"
@@ -45,8 +45,8 @@ def migrate(text: str, case: dict[str, Any]) -> str:
     if case["target"] == "own":
         kernel = mps_kernel(case["after"])
         assert kernel is not None
-        return own(text, case["row"], kernel)
-    return join(text, [case["row"]])
+        return set_mps_kernel(text, case["row"], kernel)
+    return share_cpu_kernel(text, [case["row"]])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c["row"])
@@ -81,8 +81,8 @@ def test_all_migrations_reproduce_on_the_packaged_file() -> None:
     after = before
     for case in CASES:
         after = migrate(after, case)
-    read = torchgen_check.dispatch_table(after, tags)
-    was = torchgen_check.dispatch_table(before, tags)
+    read = dispatch_table.dispatch_table(after, tags)
+    was = dispatch_table.dispatch_table(before, tags)
     rows = {case["row"]: case for case in CASES}
     for name, table in read.items():
         expected = dict(was[name])
@@ -99,7 +99,7 @@ def test_all_migrations_reproduce_on_the_packaged_file() -> None:
 def test_the_reader_agrees_with_torchgen_on_every_row() -> None:
     yaml, tags = packaged()
     mine = NativeFunctions(yaml).table()
-    read = torchgen_check.dispatch_table(yaml, tags)
+    read = dispatch_table.dispatch_table(yaml, tags)
     assert len(mine) > 2000
     for name, table in mine.items():
         theirs = read.get(name, {})
@@ -123,27 +123,28 @@ def test_every_row_that_can_join_joins() -> None:
     yaml, tags = packaged()
     names = joinable(yaml)
     assert len(names) > 100
-    after = join(yaml, names)
+    after = share_cpu_kernel(yaml, names)
     file = NativeFunctions(yaml)
     intended = {name: file[name].kernel("CPU") or "" for name in names}
-    assert torchgen_check.check_edit(yaml, after, tags, intended) is None
-    assert join(after, names) == after
+    assert dispatch_table.check_edit(yaml, after, tags, intended) is None
+    assert share_cpu_kernel(after, names) == after
 
 
 def test_torchgen_refuses_an_edit_that_changes_more() -> None:
     before = trees.YAML
-    after = join(before, ["sgn.out", "atan2.out"])
+    after = share_cpu_kernel(before, ["sgn.out", "atan2.out"])
     with pytest.raises(PyMetalError, match=r"row atan2\.out reads .*'MPS': 'atan2_out'.*not .*'atan2_out_mps'"):
-        torchgen_check.check_edit(before, after, trees.TAGS, {"sgn.out": "sgn_out"})
+        dispatch_table.check_edit(before, after, trees.TAGS, {"sgn.out": "sgn_out"})
     with pytest.raises(PyMetalError, match="torchgen cannot read the edited"):
-        torchgen_check.check_edit(before, after.replace("  dispatch:", "  dispatchh:", 1), trees.TAGS, {})
+        dispatch_table.check_edit(before, after.replace("  dispatch:", "  dispatchh:", 1), trees.TAGS, {})
     with pytest.raises(PyMetalError, match=r"row relu6 is gone"):
-        torchgen_check.check_edit(before, before[: before.index("- func: relu6")], trees.TAGS, {})
+        dispatch_table.check_edit(before, before[: before.index("- func: relu6")], trees.TAGS, {})
 
 
 def test_an_unreadable_file_is_reported_not_refused() -> None:
     future = trees.YAML.replace("SparseCPU, SparseCUDA", "SparseCPU, SparseFuture")
-    warning = torchgen_check.check_edit(future, join(future, ["sgn.out"]), trees.TAGS, {"sgn.out": "sgn_out"})
+    after = share_cpu_kernel(future, ["sgn.out"])
+    warning = dispatch_table.check_edit(future, after, trees.TAGS, {"sgn.out": "sgn_out"})
     assert warning is not None
     assert "SparseFuture" in warning
 
@@ -162,7 +163,7 @@ def test_an_unreadable_file_is_reported_not_refused() -> None:
     ],
 )
 def test_odd_lines_survive(row: str, line: str) -> None:
-    after = join(trees.YAML, [row])
+    after = share_cpu_kernel(trees.YAML, [row])
     assert line in after.split("\n")
     removed = set(trees.YAML.split("\n")) - set(after.split("\n"))
     added = set(after.split("\n")) - set(trees.YAML.split("\n"))
@@ -183,10 +184,10 @@ def test_odd_lines_survive(row: str, line: str) -> None:
 def test_quoted_keys_are_keys(line: str, joined: str, own_line: str) -> None:
     plain = "    CPU, CUDA: frac_out   # rounds towards zero\n"
     text = trees.YAML.replace(plain, line + "\n").replace("    MPS: frac_out_mps\n", own_line)
-    after = join(text, ["frac.out"])
+    after = share_cpu_kernel(text, ["frac.out"])
     assert joined + "\n" in after
     assert "frac_out_mps" not in after
-    assert torchgen_check.check_edit(text, after, trees.TAGS, {"frac.out": "frac_out"}) is None
+    assert dispatch_table.check_edit(text, after, trees.TAGS, {"frac.out": "frac_out"}) is None
     assert NativeFunctions(text.replace("  dispatch:\n", '  "dispatch":\n')).table() == NativeFunctions(text).table()
 
 
@@ -195,11 +196,11 @@ def test_a_map_on_one_line_is_refused() -> None:
         "  dispatch:\n    CPU, CUDA, MPS: exp_out\n", '  dispatch: {"CPU, CUDA": exp_out}\n'
     )  # fmt: skip
     with pytest.raises(PyMetalError, match="its dispatch map is on one line"):
-        join(text, ["exp.out"])
+        share_cpu_kernel(text, ["exp.out"])
 
 
 def test_comments_in_a_dispatch_map_survive() -> None:
-    after = join(trees.YAML, ["frac.out", "floor_divide.out"])
+    after = share_cpu_kernel(trees.YAML, ["frac.out", "floor_divide.out"])
     assert "    # the next line is MPSGraph's\n  tags: pointwise\n" in after
     assert "    # CPU and CUDA share a kernel\n    CPU, CUDA, MPS: floor_divide_out\n" in after
     assert "    #MPS: cat_mps\n" in after
@@ -207,12 +208,12 @@ def test_comments_in_a_dispatch_map_survive() -> None:
 
 def test_mps_leaves_a_line_that_it_shares_with_others() -> None:
     text = trees.YAML.replace("    MPS: sgn_out_mps", "    XPU, MPS, HPU: sgn_out_other")
-    after = join(text, ["sgn.out"])
+    after = share_cpu_kernel(text, ["sgn.out"])
     assert "    XPU, HPU: sgn_out_other\n" in after
     text = trees.YAML.replace("    MPS: sgn_out_mps", "    MPS,  XPU: sgn_out_other")
-    assert "    XPU: sgn_out_other\n" in join(text, ["sgn.out"])
+    assert "    XPU: sgn_out_other\n" in share_cpu_kernel(text, ["sgn.out"])
     text = trees.YAML.replace("    MPS: sgn_out_mps", "    XPU, MPS: sgn_out_other")
-    assert "    XPU: sgn_out_other\n" in join(text, ["sgn.out"])
+    assert "    XPU: sgn_out_other\n" in share_cpu_kernel(text, ["sgn.out"])
 
 
 @pytest.mark.parametrize(
@@ -228,18 +229,18 @@ def test_mps_leaves_a_line_that_it_shares_with_others() -> None:
 )
 def test_rows_that_cannot_join_are_refused(row: str, message: str) -> None:
     with pytest.raises(PyMetalError, match=message):
-        join(trees.YAML, [row])
+        share_cpu_kernel(trees.YAML, [row])
 
 
 def test_a_line_of_its_own() -> None:
-    after = own(trees.YAML, "gcd.out", "gcd_out_mps")
+    after = set_mps_kernel(trees.YAML, "gcd.out", "gcd_out_mps")
     assert "    CPU, CUDA: gcd_out\n    MPS: gcd_out_mps\n  tags: pointwise\n" in after
-    assert own(after, "gcd.out", "gcd_out_mps") == after
-    assert "    MPS: gcd_out_other\n" in own(after, "gcd.out", "gcd_out_other")
+    assert set_mps_kernel(after, "gcd.out", "gcd_out_mps") == after
+    assert "    MPS: gcd_out_other\n" in set_mps_kernel(after, "gcd.out", "gcd_out_other")
     with pytest.raises(PyMetalError, match=r"hypot\.out: MPS shares hypot_out with CPU, CUDA"):
-        own(trees.YAML, "hypot.out", "hypot_out_mps")
+        set_mps_kernel(trees.YAML, "hypot.out", "hypot_out_mps")
     with pytest.raises(PyMetalError, match="relu6 has no dispatch map"):
-        own(trees.YAML, "relu6", "relu6_mps")
+        set_mps_kernel(trees.YAML, "relu6", "relu6_mps")
 
 
 def test_the_operator_of_a_row() -> None:
@@ -295,7 +296,7 @@ def yaml_files(draw: st.DrawFn) -> tuple[str, dict[str, bool]]:
 def test_nothing_but_the_rows_lines_changes(file: tuple[str, dict[str, bool]], data: st.DataObject) -> None:
     text, own_lines = file
     chosen = data.draw(st.lists(st.sampled_from(sorted(own_lines)), unique=True))
-    after = join(text, chosen)
+    after = share_cpu_kernel(text, chosen)
     expected = []
     row = None
     for line in text.split("\n"):
@@ -313,7 +314,7 @@ def test_nothing_but_the_rows_lines_changes(file: tuple[str, dict[str, bool]], d
             line = re.sub(r"\bCUDA\b", "CUDA, MPS", keys, count=1) + line[len(keys) :]
         expected.append(line)
     assert after == "\n".join(expected)
-    assert join(after, chosen) == after  # idempotent
+    assert share_cpu_kernel(after, chosen) == after  # idempotent
     table, was = NativeFunctions(after).table(), NativeFunctions(text).table()
     for name in own_lines:
         wanted = {**was[name], "MPS": "op_out"} if name in chosen else was[name]

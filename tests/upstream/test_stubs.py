@@ -1,34 +1,41 @@
-"""Stub types are read from headers; the installed torch's headers and the shipped table agree."""
+"""Stub types are read from headers: the checkout's, or the installed torch's where it declares none."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import torch
 
 from pymetal.errors import PyMetalError
-from pymetal.upstream.stubs import STUB_TABLE, Stub, declared, stub_of_functor
-
-HEADERS = Path(torch.__file__).parent / "include/ATen/native"
-
-
-def installed() -> dict[str, Stub]:
-    """The stubs that the installed headers declare."""
-    found: dict[str, Stub] = {}
-    for header in sorted(HEADERS.glob("*.h")):
-        here = declared(header.read_text(), f"ATen/native/{header.name}")
-        found.update({n: s for n, s in here.items() if s.elementwise or n not in found})
-    return found
+from pymetal.upstream.checkout import Checkout
+from pymetal.upstream.stubs import Stub, all_stubs, declared, find_stub, installed_stubs, stub_of_functor
 
 
-def test_the_table_agrees_with_the_installed_headers() -> None:
-    there = installed()
-    assert len(there) > 300
-    common = [name for name in STUB_TABLE if name in there]
-    assert len(common) > 150
-    for name in common:
-        assert STUB_TABLE[name] == there[name]
+def test_the_installed_headers_declare_stubs() -> None:
+    assert sum(stub.elementwise for stub in installed_stubs().values()) > 150
+
+
+def test_the_checkouts_own_headers_count(new_tree: Path) -> None:
+    checkout = Checkout.open(new_tree)
+    assert "sin_stub" in installed_stubs()
+    assert "sin_stub" not in all_stubs(checkout), "its headers do not declare it"
+    message = r"no header in aten/src/ATen/native declares the dispatch stub sin_stub; did you mean"
+    with pytest.raises(PyMetalError, match=message):
+        find_stub(checkout, "sin_stub")
+
+
+def test_without_headers_the_installed_torch_counts(new_tree: Path) -> None:
+    for header in (new_tree / "aten/src/ATen/native").glob("*.h"):
+        header.unlink()
+    checkout = Checkout.open(new_tree)
+    assert find_stub(checkout, "sin_stub") == installed_stubs()["sin_stub"]
+    message = (
+        f"ATen/native has no headers with dispatch stubs, and torch {torch.__version__} does not declare atan_2_stub"
+    )
+    with pytest.raises(PyMetalError, match=re.escape(message)):
+        find_stub(checkout, "atan_2_stub")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +52,7 @@ def test_the_table_agrees_with_the_installed_headers() -> None:
     ],
 )
 def test_surprising_types(name: str, parameters: tuple[str, ...]) -> None:
-    assert STUB_TABLE[name].parameters == parameters
+    assert installed_stubs()[name].parameters == parameters
 
 
 @pytest.mark.parametrize(
@@ -58,12 +65,12 @@ def test_surprising_types(name: str, parameters: tuple[str, ...]) -> None:
     ],
 )  # fmt: skip
 def test_functors_find_their_stubs(functor: str, stub: str) -> None:
-    assert stub_of_functor(functor, STUB_TABLE) == stub
+    assert stub_of_functor(functor, installed_stubs()) == stub
 
 
 def test_no_stub() -> None:
-    with pytest.raises(PyMetalError, match=r"belongs to a functor called atan3; looked for atan3_stub"):
-        stub_of_functor("atan3", STUB_TABLE)
+    with pytest.raises(PyMetalError, match=r"is named after the functor atan3; looked for atan3_stub"):
+        stub_of_functor("atan3", installed_stubs())
 
 
 def test_declarations_of_every_shape() -> None:

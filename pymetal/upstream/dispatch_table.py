@@ -1,4 +1,4 @@
-"""torchgen reads the file before and after an edit, and its dispatch table must differ in the intended rows only."""
+"""The editor of `native_functions.yaml`: MPS joins rows, and nothing else changes in the table that torchgen reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from pymetal.errors import PyMetalError
 from pymetal.upstream.checkout import TAGS, YAML, Checkout
-from pymetal.upstream.native_functions import NativeFunctions, changed_rows, join, own
+from pymetal.upstream.native_functions import NativeFunctions, changed_rows, set_mps_kernel, share_cpu_kernel
 from pymetal.upstream.plan import Outcome, Plan
 
 Table = dict[str, dict[str, str]]
@@ -22,9 +22,9 @@ def edit(checkout: Checkout, plan: Plan) -> Outcome:
     """
     before = checkout.text(YAML)
     file = NativeFunctions(before)
-    after = join(before, plan.shared)
+    after = share_cpu_kernel(before, plan.shared)
     for name, kernel in plan.own.items():
-        after = own(after, name, kernel)
+        after = set_mps_kernel(after, name, kernel)
     warning = None
     if after != before:
         intended = {name: file[name].kernel("CPU") or "" for name in plan.shared} | dict(plan.own)
@@ -56,7 +56,7 @@ def check_edit(before: str, after: str, tags: str, intended: Mapping[str, str]) 
     except Exception as error:  # torchgen raises assertions and more
         if type(error).__module__.startswith("yaml."):
             raise PyMetalError(
-                f"native_functions.yaml is not YAML before any edit: {_brief(error)}", hint="Mend the file first."
+                f"native_functions.yaml is not YAML before any edit: {_brief(error)}", hint="Repair the file first."
             ) from error
         _compare(NativeFunctions(before).table(), NativeFunctions(after).table(), intended)
         return f"the installed torchgen cannot read this checkout's native_functions.yaml ({_brief(error)})"

@@ -1,0 +1,1 @@
+#include <c10/metal/indexing.h>

@@ -1,0 +1,3 @@
+#pragma once
+
+AOTI_TORCH_EXPORT AOTITorchError aoti_torch_mps_exp(AtenTensorHandle self, AtenTensorHandle* ret0);
