@@ -64,6 +64,7 @@ def test_an_operator_is_a_row(tmp_path: Path) -> None:
     assert evaluate(slope, dtypes.float32, [x], {}).tolist() == [12.0, 0.75, 27.0]
     tenth = torch.tensor([0.1], dtype=torch.float64)
     exact = exact_interpreter.evaluate(overload.function, dtypes.float32, (tenth,), {})
+    assert exact is not None
     assert exact.item() == float(mpmath.mpf(0.1) ** 3 + 1)
     assert exact_operator("cube") is None, "only `metal.precise` and `metal.c10` stand for torch's operators"
 

@@ -203,8 +203,8 @@ class Number:
     __rtruediv__, __rfloordiv__, __rmod__ = _swapped(__truediv__), _swapped(__floordiv__), _swapped(__mod__)
     __rpow__, __rlshift__, __rrshift__ = _swapped(__pow__), _swapped(__lshift__), _swapped(__rshift__)
     __rand__, __ror__, __rxor__ = _swapped(__and__), _swapped(__or__), _swapped(__xor__)
-    __eq__ = _compare(operator.eq)  # type: ignore[assignment]
-    __ne__ = _compare(operator.ne)  # type: ignore[assignment]
+    __eq__ = _compare(operator.eq)
+    __ne__ = _compare(operator.ne)
     __lt__, __le__ = _compare(operator.lt), _compare(operator.le)
     __gt__, __ge__ = _compare(operator.gt), _compare(operator.ge)
     __hash__ = None  # type: ignore[assignment]
@@ -213,7 +213,7 @@ class Number:
         return self // other, self % other
 
     def __rdivmod__(self, other: object) -> tuple[Number, Number]:
-        return other // self, other % self  # type: ignore[operator]
+        return other // self, other % self
 
     def __neg__(self) -> Number:
         return (

@@ -294,7 +294,7 @@ def test_every_row_of_floats_has_a_derivative_or_a_truth_value() -> None:
 def test_python_column_is_the_torch_column(name: str) -> None:
     """Constants fold to what the row computes."""
     op = ROWS[name]
-    assert op.python is not None
+    assert op.fold is not None
     samples: list[Any] = [0.25, 0.75, 1.0, -0.5, 2.0, 3.0]
     dtype = torch.double
     if not op.kinds & {Kind.FLOATING}:

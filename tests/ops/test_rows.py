@@ -62,7 +62,7 @@ def test_no_table_elsewhere_is_keyed_by_the_name_of_an_operator() -> None:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         where = path.relative_to(PACKAGE).as_posix()
-        strings = {c.value for c in compared_strings(ast.parse(path.read_text(encoding="utf-8")))}
+        strings = {str(c.value) for c in compared_strings(ast.parse(path.read_text(encoding="utf-8")))}
         hits = {s for s in strings if s in names or s.startswith("metal.")}
         if hits and not where.startswith("ops/"):
             found[where] = hits
@@ -94,12 +94,14 @@ EXACT = [name for name, op in TABLE.items() if op.exact is not None]
 def test_exact_column_is_the_torch_column(name: str) -> None:
     """To 1e-9 at double precision; where torch has no value mpmath may have one."""
     op = TABLE[name]
+    meaning = op.exact
+    assert meaning is not None
     operands = columns(op, REALS, torch.float64)
     theirs = op.torch(*operands).double()
     fixed = [isinstance(p, Concrete) for p in op.params or (None,) * op.arity]
 
     def exact(*values: float) -> object:
-        return op.exact(mp, *(v if f else mp.mpf(v) for v, f in zip(values, fixed, strict=True)))
+        return meaning(mp, *(v if f else mp.mpf(v) for v, f in zip(values, fixed, strict=True)))
 
     ours = elementwise.on_reals(exact, *operands, digits=40)
     both = ours.isfinite() & theirs.isfinite()
@@ -110,15 +112,18 @@ def test_exact_column_is_the_torch_column(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in EXACT if TABLE[n].kinds & INTEGERS])
 def test_exact_column_of_integers_is_the_torch_column(name: str) -> None:
     op = TABLE[name]
+    meaning = op.exact
+    assert meaning is not None
     operands = columns(op, WHOLE, torch.int8)
     theirs = op.torch(*operands)
-    ours = elementwise.on_integers(lambda *values: op.exact(mp, *values), *operands, dtype=theirs.dtype)
+    ours = elementwise.on_integers(lambda *values: meaning(mp, *values), *operands, dtype=theirs.dtype)
     assert ours.tolist() == theirs.tolist()
 
 
 @pytest.mark.parametrize("name", [n for n in EXACT if TABLE[n].rule is TypeRule.LOGICAL])
 def test_exact_column_of_bools_is_the_torch_column(name: str) -> None:
     op = TABLE[name]
+    assert op.exact is not None
     for values in itertools.product((False, True), repeat=op.arity):
         assert op.exact(mp, *values) is bool(op.torch(*map(torch.tensor, values)))
 

@@ -85,7 +85,7 @@ def test_all_migrations_reproduce_on_the_packaged_file() -> None:
     was = dispatch_table.dispatch_table(before, tags)
     rows = {case["row"]: case for case in CASES}
     for name, table in read.items():
-        expected = dict(was[name])
+        expected: dict[str, str | None] = dict(was[name])
         if name in rows:
             expected["MPS"] = mps_kernel(rows[name]["after"])
         assert table == expected, name
