@@ -62,8 +62,8 @@ def _declaration(checkout: Checkout, function: str) -> str | None:
 def _generated(file: NativeFunctions, row: Row) -> str | None:
     """The declaration as torchgen writes it; None if the installed torchgen cannot."""
     try:
-        from torchgen.gen_aoti_c_shim import gen_declaration_and_definition  # type: ignore[import-untyped]
-        from torchgen.model import FunctionSchema  # type: ignore[import-untyped]
+        from torchgen.gen_aoti_c_shim import gen_declaration_and_definition
+        from torchgen.model import FunctionSchema
 
         schema = FunctionSchema.parse(file.lines[row.number].split("func:", 1)[1].strip().strip("'\""))
         return str(gen_declaration_and_definition(schema, "mps", "", {})[0]).strip()

@@ -103,8 +103,8 @@ def dispatch_table(text: str, tags: str) -> Table:
 
 def _torchgen() -> tuple[Any, Any]:
     try:
-        from torchgen.gen import parse_native_yaml  # type: ignore[import-untyped]
-        from torchgen.model import DispatchKey  # type: ignore[import-untyped]
+        from torchgen.gen import parse_native_yaml
+        from torchgen.model import DispatchKey
     except ModuleNotFoundError as error:
         raise PyMetalError(
             f"editing native_functions.yaml needs torchgen, which needs {error.name}",

@@ -18,7 +18,7 @@ from pymetal.errors import PyMetalError
 from pymetal.upstream.checkout import COMMON_MPS, KERNELS, OPERATIONS, YAML
 from pymetal.upstream.numerics import measure, ulps
 
-FUNCTORS = str(Path(__file__).parent / "upstream_functors.py")
+FUNCTORS = str(Path(trees.__file__).parent / "upstream_functors.py")
 
 
 def call(module: ModuleType, *argv: object) -> int:
