@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +42,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """What was found about one functor."""
 
     functor: Operation
@@ -82,7 +81,7 @@ def steps(functor: Operation, options: Options) -> int:
     )
 
 
-def check(functor: Operation, options: Options, progress: Callable[[str], None] = lambda what: None) -> Checked:
+def check(functor: Operation, options: Options, progress: Callable[[str], None] = lambda what: None) -> CheckResult:
     """Runs the checks.
 
     Args:
@@ -97,7 +96,7 @@ def check(functor: Operation, options: Options, progress: Callable[[str], None] 
         return _check(functor, options, progress)
 
 
-def _check(functor: Operation, options: Options, progress: Callable[[str], None]) -> Checked:
+def _check(functor: Operation, options: Options, progress: Callable[[str], None]) -> CheckResult:
     chosen = elements(functor, options)
     found: list[Finding] = []
     measured: list[Measurement] = []
@@ -126,7 +125,9 @@ def _check(functor: Operation, options: Options, progress: Callable[[str], None]
         found += lint(functor)
     every = merged(found)
     silenced = tuple(f for f in every if allowed(functor, f))
-    return Checked(functor, tuple(measured), form, tuple(f for f in every if f not in silenced), silenced, tuple(notes))
+    return CheckResult(
+        functor, tuple(measured), form, tuple(f for f in every if f not in silenced), silenced, tuple(notes)
+    )
 
 
 def not_compared(
@@ -208,8 +209,3 @@ def _finding(found: Finding) -> dict[str, Any]:
         "message": found.message, "hint": found.hint, "file": span.file if span else None,
         "line": span.line if span else None, "column": span.column + 1 if span else None,
     }  # fmt: skip
-
-
-def all_findings(results: Sequence[Checked]) -> Iterator[Finding]:
-    """Those of all functors."""
-    return itertools.chain.from_iterable(r.findings for r in results)

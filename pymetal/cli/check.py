@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pymetal.check.run import PARTS, Checked, Options, check, elements, steps
+from pymetal.check.run import PARTS, CheckResult, Options, check, elements, steps
 from pymetal.check.torch_operators import AgainstError
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(r.findings for r in results) else 0
 
 
-def _check_all(functors: Sequence[Functor], options: Options, quiet: bool) -> list[Checked]:
+def _check_all(functors: Sequence[Functor], options: Options, quiet: bool) -> list[CheckResult]:
     chosen = [f for f in functors if elements(f, options)]
     with progress(sum(steps(f, options) for f in chosen), quiet) as step:
         return [check(f, options, step) for f in chosen]
@@ -144,7 +144,7 @@ def _scalars(given: list[str] | None, functors: Sequence[Functor]) -> dict[str, 
     return found
 
 
-def _print(results: Sequence[Checked], args: argparse.Namespace) -> None:
+def _print(results: Sequence[CheckResult], args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps({"ok": not any(r.findings for r in results), "functors": [r.as_json() for r in results]}))
         return
@@ -163,8 +163,8 @@ def _print(results: Sequence[Checked], args: argparse.Namespace) -> None:
     print_results(results, console)
 
 
-def _report(results: Sequence[Checked], folder: Path, file: str, quiet: bool) -> None:
-    from pymetal.check.report.page import page
+def _report(results: Sequence[CheckResult], folder: Path, file: str, quiet: bool) -> None:
+    from pymetal.check.report import page
 
     try:
         with progress(len(results), quiet) as step:

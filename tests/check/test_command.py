@@ -21,7 +21,7 @@ from examples.smooth_l1 import smooth_l1
 from pymetal import dtypes
 from pymetal.check import registration_checks
 from pymetal.check.releases import HeadersError, against_headers, open_headers
-from pymetal.check.report import highlight
+from pymetal.check.report import highlighted
 from pymetal.cli import check as command
 from pymetal.cli import main
 
@@ -162,7 +162,7 @@ def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_functions_of_a_kernel_are_coloured() -> None:
     """A definition at the start of the text takes pygments another way than a struct does."""
     text = "inline half f(const device bfloat* x) {\n  return half(x[0]); // one\n}\n"
-    body = highlight.metal(text)
+    body = highlighted(text)
     assert '<span class="kt">half</span>' in body
     assert '<span class="kt">bfloat</span>' in body
     assert html.unescape(re.sub("<[^>]+>", "", body)) == text
