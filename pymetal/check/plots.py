@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from pymetal.check.measure import Measurement
+from pymetal.check.measurement import Measurement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found,unused-ignore]

@@ -1,4 +1,4 @@
-"""Functors beside the headers of another torch release: an unpacked wheel, or its include folder."""
+"""Compiles functors against the headers of another torch release: an unpacked wheel, or its include folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Headers:
 
 @dataclass(frozen=True)
 class Fit:
-    """A functor and a release: whether its registered form compiles with all kernels there, and why not."""
+    """Whether a functor's registered form compiles with all its kernels against a release, and why not."""
 
     functor: str
     ok: bool
@@ -44,7 +44,7 @@ class Fit:
 
 
 def open_headers(folder: Path) -> Headers:
-    """The headers in a folder: a site-packages or unpacked wheel, its torch folder, or the include folder itself.
+    """The headers in a folder: site-packages or an unpacked wheel, its torch folder, or the include folder itself.
 
     Raises:
         HeadersError: there are none.
@@ -52,7 +52,7 @@ def open_headers(folder: Path) -> Headers:
     for include in (folder / "torch" / "include", folder / "include", folder):
         if (include / _INDEXING).is_file():
             return Headers(include.resolve(), _release(folder, include))
-    raise HeadersError(f"{folder} holds no {_INDEXING}, and neither do torch/include or include in it")
+    raise HeadersError(f"there is no {_INDEXING} in {folder}, nor in its folders torch/include and include")
 
 
 def _release(folder: Path, include: Path) -> str:
@@ -67,7 +67,7 @@ def _release(folder: Path, include: Path) -> str:
 
 
 def against_headers(functor: Operation, headers: Headers) -> Fit:
-    """Compiles the registered form against the headers; looks for the kernels that the release's host code wants."""
+    """Compiles the registered form against the headers; looks for the kernels that the release's host code launches."""
     return too_old(functor, headers) or compiled([functor], headers)[0]
 
 
@@ -76,11 +76,11 @@ def too_old(functor: Operation, headers: Headers) -> Fit | None:
     since, what = required_release([functor.entry])
     if headers.version is None or since <= headers.version:
         return None
-    return Fit(functor.name, False, f"needs {what}, which is there from torch {since[0]}.{since[1]} on")
+    return Fit(functor.name, False, f"needs {what}, which torch has from {since[0]}.{since[1]}")
 
 
 def compiled(functors: Sequence[Operation], headers: Headers) -> list[Fit]:
-    """The fit of functors whose needs the headers meet, compiled together, and one by one if that fails."""
+    """Compiles functors for which the headers are new enough: together, and one by one if that fails."""
     try:
         library = compile_shader(metal_text(functors), include_dirs=[str(headers.include)])
     except MetalSyntaxError as error:
@@ -95,6 +95,6 @@ def _fit(functor: Operation, have: set[str], headers: Headers) -> Fit:
     wanted = registered.kernel_names(functor, headers.version) if headers.version else []
     missing = [n for n in wanted if n not in have]
     if missing:
-        return Fit(functor.name, False, f"{len(missing)} kernels are missing, {missing[0]} first")
+        return Fit(functor.name, False, f"{len(missing)} kernels are missing, the first is {missing[0]}")
     count = len(wanted) or sum(n.startswith(f"{functor.name}_") for n in have)
-    return Fit(functor.name, True, f"{count} kernels, all that its host code asks for")
+    return Fit(functor.name, True, f"{count} kernels, all that its host code launches")

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pymetal.check.measure import Measurement
+from pymetal.check.measurement import Measurement
 from pymetal.check.run import CheckResult
 
 
@@ -24,11 +24,11 @@ def print_results(results: Sequence[CheckResult], console: Console) -> None:
         console.print(table)
     lines = []
     for result in results:
-        form = result.form
+        form = result.registered
         if form is not None and not form.findings:
             lines.append(
-                f"{result.functor.name}: {form.kernels} registered kernels run, bit for bit as the call; "
-                f"{form.names} names that host code can ask for are there"
+                f"{result.functor.name}: {form.kernels} registered kernels give the same bits as a call; "
+                f"all {form.names} kernels that host code can launch exist"
             )
     lines += [note for result in results for note in result.notes]
     found = [finding for result in results for finding in result.findings]
@@ -44,13 +44,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def accuracy_cells(row: Measurement) -> list[str]:
-    """A measurement as text: dtype, elements, max and mean ulp, where, the other reference, its max ulp, torch's own."""
+    """A measurement as text: dtype, elements, max and mean ulp, where, the other reference, its max, torch's own."""
     own, other = row.meaning, row.against
     operands = own.at.operands if own.at is not None else ()
     return [
         row.dtype, f"{row.samples:,}{' (all)' if row.exhaustive else ''}", f"{own.max_ulp:.3g}", f"{own.mean_ulp:.3g}",
         ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in operands),
-        "" if other is None else other.witness.removesuffix(" in float64"),
+        "" if other is None else other.reference.removesuffix(" in float64"),
         "" if other is None else f"{other.max_ulp:.3g}",
         "" if row.torch_max is None else f"{row.torch_max:.3g}", _faults(row),
     ]  # fmt: skip
