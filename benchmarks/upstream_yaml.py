@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import torchgen
+import torchgen  # type: ignore[import-untyped]
 
 from pymetal.upstream import torchgen_check
 from pymetal.upstream.native_functions import NativeFunctions, join
