@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pymetal import ir
 from pymetal.accuracy.compare import Outcome, best, compare
-from pymetal.check.measurement import Comparison, Measurement, Mismatch, Place, Trace
+from pymetal.check.measurement import Comparison, Measurement, Mismatch, Place
 from pymetal.check.operands import Scalars, operands_for, scalars_for
 from pymetal.check.references import Reference, functor_reference, operator_operands, operator_reference, pick, wide
 from pymetal.check.torch_operators import Operator, Unusable, call, check_elementwise, take
@@ -22,14 +22,6 @@ _REFINED = (48, 1500)  # elements whose right value is computed at higher precis
 _SIGNLESS = frozenset({"max", "min", "fmax", "fmin", "max3", "min3", "fmax3", "fmin3", "clamp", "saturate"})
 _ROUNDINGS = 4.0  # ulp that a few steps in half can be off
 _TINY = 1e-30  # below it products of floats are subnormal
-
-
-def default_limit(result: torch.dtype) -> float:
-    """What a result may be off where no budget is declared: 4 ulp of float, 1 of half and bfloat.
-
-    Half and bfloat are computed in float and rounded once, or should be.
-    """
-    return 1.0 if result in (torch.float16, torch.bfloat16, torch.complex32) else 4.0
 
 
 def measure(
@@ -62,7 +54,7 @@ def measure(
         functor.name, element.name.rstrip("_"), str(run.actual.dtype).removeprefix("torch."), len(run.actual),
         drawn.exhaustive, float_mode.current(), run.comparison(own, outcome, exact), against, unused,
         float(numbers.max()) if numbers.numel() else None, float(numbers.mean()) if numbers.numel() else None,
-        run.early_overflow(exact), budget, Trace(drawn.tensors, outcome.errors.masked_fill(~outcome.right, torch.inf)),
+        run.early_overflow(exact), budget, drawn.tensors, outcome.errors.masked_fill(~outcome.right, torch.inf),
     )  # fmt: skip
 
 
@@ -79,7 +71,9 @@ class Deviations:
         self.budget = budget
         self.scalars = scalars
         self.inexact = actual.is_floating_point() or actual.is_complex()
-        self.limit = default_limit(actual.dtype) if budget is None else budget
+        # Half and bfloat are computed in float and rounded once, or should be.
+        default = 1.0 if actual.dtype in (torch.float16, torch.bfloat16, torch.complex32) else 4.0
+        self.limit = default if budget is None else budget
         self.native: Tensor | None = None  # torch's own value at this dtype
         self.torch_errors: Tensor | None = None
         # Apple's GPUs flush subnormal floats and bfloats to zero, as operands and as results.

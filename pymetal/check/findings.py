@@ -107,7 +107,6 @@ KINDS: dict[str, Kind] = {
         "Call metal.c10.{function}, or say why not and allow it."
     ),
 }  # fmt: skip
-BY_NUMBER = {kind.number: (slug, kind) for slug, kind in KINDS.items()}
 _ALLOW = re.compile(r"#\s*pymetal:\s*allow=\s*([\d,\s]+)")
 
 

@@ -184,30 +184,25 @@ def _exact(call: ir.Call) -> bool:
 
 def integer_division(functor: Operation) -> Iterator[Finding]:
     """A division of integers by what is neither a constant nor a variable that is compared with one."""
-    for overload in functor.ir.overloads:
-        compared = {
-            name
-            for e in ir.expressions(overload.function.body)
-            if isinstance(e, ir.Call)
-            and e.op.name in ("eq", "ne", "lt", "le", "gt", "ge")
-            and any(isinstance(_bare(a), ir.Const) for a in e.args)
-            for a in e.args
-            if isinstance(name := _bare(a), ir.Name)
-        }
-        seen: set[str] = set()
-        for stmt in ir.statements(overload.function.body):
-            for whole in ir.own_expressions(stmt):
-                for expr in ir.subexpressions(whole):
-                    if not isinstance(expr, ir.Call) or expr.op.name not in _DIVISIONS:
-                        continue
-                    integral = [d for d in _kinds(expr.type, overload) if d.kind in _INTEGERS]
-                    divisor = _bare(expr.args[1])
-                    safe = _never_zero(divisor) or divisor in compared
-                    place = expr.span or getattr(stmt, "span", None)
-                    if integral and not safe and str(place) not in seen:
-                        seen.add(str(place))
-                        served = [d for d in overload.domain if d.kind in _INTEGERS]
-                        yield finding("integer-division", functor, place, _names(served))
+    seen: set[tuple[tuple[DType, ...], str]] = set()
+    for overload, expr, place in _walk(functor):
+        if not isinstance(expr, ir.Call) or expr.op.name not in _DIVISIONS:
+            continue
+        divisor = _bare(expr.args[1])
+        integral = any(d.kind in _INTEGERS for d in _kinds(expr.type, overload))
+        safe = _never_zero(divisor) or divisor in _compared_with_numbers(overload)
+        key = (overload.domain, str(place))
+        if integral and not safe and key not in seen:
+            seen.add(key)
+            served = [d for d in overload.domain if d.kind in _INTEGERS]
+            yield finding("integer-division", functor, place, _names(served))
+
+
+def _compared_with_numbers(overload: ir.Overload) -> set[ir.Expr]:
+    calls = [e for e in ir.expressions(overload.function.body) if isinstance(e, ir.Call)]
+    comparisons = [c for c in calls if c.op.name in ("eq", "ne", "lt", "le", "gt", "ge")]
+    sides = [[_bare(a) for a in c.args] for c in comparisons]
+    return {a for pair in sides if any(isinstance(a, ir.Const) for a in pair) for a in pair if isinstance(a, ir.Name)}
 
 
 def _never_zero(expr: ir.Expr) -> bool:

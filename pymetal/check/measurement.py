@@ -70,14 +70,6 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Trace:
-    """What the pictures of the report are drawn from: operands and errors of every element."""
-
-    operands: tuple[Tensor, ...]
-    errors: Tensor
-
-
-@dataclass(frozen=True)
 class Measurement:
     """The deviations of one functor at one dtype.
 
@@ -86,6 +78,8 @@ class Measurement:
         against: from torch's operator; None without one, or if it cannot be used.
         unused: why the operator cannot be used; None if it can, or if there is none.
         torch_max: the largest error of torch's operator at this dtype, on the same operands; None without one.
+        operands: one vector each.
+        errors: of each element, in ulp; infinite where the kind of value is wrong.
         early: overflow, or NaN, where the functor's formula in float64 gives a number that the dtype holds.
     """
 
@@ -102,7 +96,8 @@ class Measurement:
     torch_mean: float | None
     early: Mismatch | None
     budget: float | None
-    trace: Trace = field(repr=False, compare=False)
+    operands: tuple[Tensor, ...] = field(repr=False, compare=False)
+    errors: Tensor = field(repr=False, compare=False)
 
 
 def verdicts(functor: Operation, measured: Measurement, *, widens: bool) -> Iterator[Finding]:

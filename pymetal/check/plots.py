@@ -25,7 +25,7 @@ _CELLS = 48  # of an image's side
 
 def plot(measured: Measurement) -> dict[str, str]:
     """`data:` URLs of a picture, light and dark; none without matplotlib, for complex numbers and for integers."""
-    operands, errors = measured.trace.operands, measured.trace.errors
+    operands, errors = measured.operands, measured.errors
     inexact = measured.result.startswith(("float", "bfloat"))
     if operands[0].is_complex() or not inexact or not len(errors) or importlib.util.find_spec("matplotlib") is None:
         return {}

@@ -8,7 +8,7 @@ import contextlib
 import functools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -43,7 +43,7 @@ class RegisteredForm:
     kernels: int
     names: int
     forms: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = field(repr=False)
 
 
 def check_registered_form(functor: Operation, elements: list[DType], *, replaces: bool = False) -> RegisteredForm:
@@ -142,17 +142,17 @@ def _same_bits(a: Tensor, b: Tensor) -> Tensor:
 
 
 @functools.cache
-def _upstream() -> dict[str, dict[str, list[str | None]]]:
-    """By functor, the types of its dense kernels, each with the first and the last release that has it."""
-    return json.loads(_DATA.read_text(encoding="ascii"))["kernels"]  # type: ignore[no-any-return]
+def _upstream_groups() -> list[dict[str, str]]:
+    """Functors and types of upstream's dense kernels, each with the first and the last release that has them."""
+    return json.loads(_DATA.read_text(encoding="ascii"))["groups"]  # type: ignore[no-any-return]
 
 
 def clashes(functor: Operation) -> tuple[str, str] | None:
     """A kernel whose name upstream has too, and the releases that do; None if all names are free."""
-    theirs = _upstream().get(functor.name, {})
+    groups = [group for group in _upstream_groups() if functor.name in group["functors"].split()]
+    releases = {types: group for group in groups for types in group["types"].split()}
     for name in registered.kernel_names(functor):
-        types = name.removeprefix(f"{functor.name}_dense_")
-        if types != name and types in theirs:
-            first, last = theirs[types]
-            return name, f"{first} to {last}" if last else f"{first} and newer"
+        if (group := releases.get(name.removeprefix(f"{functor.name}_dense_"))) is not None:
+            last = f"to {group['last']}" if group["last"] else "and newer"
+            return name, f"{group['first']} {last}"
     return None

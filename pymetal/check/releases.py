@@ -66,27 +66,26 @@ def _release(folder: Path, include: Path) -> str:
     return "?"
 
 
-def against_headers(functor: Operation, headers: Headers) -> Fit:
-    """Compiles the registered form against the headers; looks for the kernels that the release's host code launches."""
-    return too_old(functor, headers) or compiled([functor], headers)[0]
+def against_headers(functors: Sequence[Operation], headers: Headers) -> list[Fit]:
+    """Compiles the registered forms against the headers; looks for the kernels that the release's host code launches.
+
+    Functors for which the headers are new enough are compiled together, and one by one if that fails.
+    """
+    needs = [(functor, *required_release([functor.entry])) for functor in functors]
+    old = [need for need in needs if headers.version is not None and need[1] > headers.version]
+    fits = [Fit(f.name, False, f"needs {what}, which torch has from {since[0]}.{since[1]}") for f, since, what in old]
+    return fits + _compiled([need[0] for need in needs if need not in old], headers)
 
 
-def too_old(functor: Operation, headers: Headers) -> Fit | None:
-    """What the functor uses that the release does not have."""
-    since, what = required_release([functor.entry])
-    if headers.version is None or since <= headers.version:
-        return None
-    return Fit(functor.name, False, f"needs {what}, which torch has from {since[0]}.{since[1]}")
-
-
-def compiled(functors: Sequence[Operation], headers: Headers) -> list[Fit]:
-    """Compiles functors for which the headers are new enough: together, and one by one if that fails."""
+def _compiled(functors: Sequence[Operation], headers: Headers) -> list[Fit]:
+    if not functors:
+        return []
     try:
         library = compile_shader(metal_text(functors), include_dirs=[str(headers.include)])
     except MetalSyntaxError as error:
         if len(functors) == 1:
             return [Fit(functors[0].name, False, f"does not compile: {str(error).splitlines()[0]}")]
-        return [fit for functor in functors for fit in compiled([functor], headers)]
+        return [fit for functor in functors for fit in _compiled([functor], headers)]
     have = set(dir(library))
     return [_fit(functor, have, headers) for functor in functors]
 

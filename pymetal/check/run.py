@@ -42,7 +42,6 @@ class Options:
 
 # The keys of `--json` stay as they are; these differ from the names of the fields.
 _JSON_KEYS = {"reference": "witness", "forms": "kinds"}
-_NOT_IN_JSON = ("trace", "findings")
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,10 @@ class CheckResult:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses as dicts, tuples as lists, numbers that JSON lacks as strings."""
+    """Dataclasses as dicts of what their repr shows, tuples as lists, numbers that JSON lacks as strings."""
     if is_dataclass(value):
-        kept = [f.name for f in fields(value) if f.name not in _NOT_IN_JSON]
-        return {_JSON_KEYS.get(name, name): _plain(getattr(value, name)) for name in kept}
+        names = [f.name for f in fields(value) if f.repr]
+        return {_JSON_KEYS.get(name, name): _plain(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
     if isinstance(value, float):

@@ -185,7 +185,7 @@ def _other_release(args: argparse.Namespace, functors: Sequence[Functor]) -> int
     with progress(len(functors), args.quiet or args.json) as step:
         for functor in functors:
             step(functor.name)
-            rows.append(against_headers(functor, headers))
+            rows += against_headers([functor], headers)
     bad = [row for row in rows if not row.ok]
     if args.json:
         print(json.dumps({"ok": not bad, "torch": headers.release, "functors": [asdict(row) for row in rows]}))

@@ -146,7 +146,7 @@ def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     (tmp_path / "version.txt").write_text("2.13.7\n")
     headers = open_headers(tmp_path)
     assert (headers.release, headers.version) == ("2.13.7", (2, 13))
-    assert against_headers(smooth_l1, headers).ok
+    assert against_headers([smooth_l1], headers)[0].ok
     code, out, _ = run(capsys, "--only", "product", "--torch-headers", str(tmp_path))
     assert (code, "product: torch 2.13.7: 39 kernels" in out) == (0, True)
     indexing = target / "c10" / "metal" / "indexing.h"
@@ -154,7 +154,7 @@ def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     indexing.write_text(
         text.replace("#define REGISTER_BINARY_ALPHA_OP(", "#define REGISTER_NOTHING("), encoding="utf-8"
     )
-    broken = against_headers(smooth_l1, headers)
+    (broken,) = against_headers([smooth_l1], headers)
     assert not broken.ok
     assert "does not compile" in broken.why
     with pytest.raises(HeadersError, match="there is no"):
