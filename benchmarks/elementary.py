@@ -55,7 +55,8 @@ def row(library: Library, name: str, size: int) -> str:
     """One line of the table."""
     function = FUNCTIONS[name]
     generator = np.random.default_rng(0)
-    arguments = [generator.uniform(*function.domain, size).astype(np.float32) for _ in range(function.arity)]
+    low, high = function.domain
+    arguments = [generator.uniform(low, high, size).astype(np.float32) for _ in range(function.arity)]
     out = np.zeros_like(arguments[0])
     ours = seconds(lambda: library(name, *arguments, out=out), 5) / size
     libm, times = "", ""

@@ -117,7 +117,8 @@ print(time.perf_counter() - start)
 
 def cold_calls(repeats: int) -> None:
     """First calls in new processes: compiling, then loading what another process compiled."""
-    compiled, loaded = [], []
+    compiled: list[float] = []
+    loaded: list[float] = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "PYMETAL_CACHE_DIR": folder}
@@ -135,7 +136,7 @@ def peak(work: Work) -> int:
     """The most bytes that torch has allocated at one time during a call."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         kept = work()
-    events = [e for e in seen.profiler.kineto_results.events() if e.name() == "[memory]"]  # type: ignore[union-attr]
+    events = [e for e in seen.profiler.kineto_results.events() if e.name() == "[memory]"]
     del kept
     held, most = 0, 0
     for event in sorted(events, key=lambda e: int(e.start_ns())):

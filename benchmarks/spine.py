@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -81,7 +82,7 @@ def fresh_cache() -> Iterator[str]:
             del os.environ["PYMETAL_CACHE_DIR"]
 
 
-def functor_of(folder: Path, number: int) -> object:
+def functor_of(folder: Path, number: int) -> Any:
     """A functor of its own name, so that no cache has it. Its file is written, and not timed."""
     path = folder / f"functor_{number}.py"
     path.write_text(TEXT.format(number))
@@ -123,7 +124,8 @@ print(time.perf_counter() - start)
 def compile_times(folder: Path, repeats: int) -> tuple[float, float]:
     """The first call of a functor in a process: with nothing in the cache, and with its kernel on disk."""
     functor_of(folder, 0)(torch.ones(16), torch.ones(16))  # the compiler is found, the headers are compiled, once
-    cold, warm = [], []
+    cold: list[float] = []
+    warm: list[float] = []
     for i in range(1, repeats + 1):
         functor_of(folder, i)
         command = [sys.executable, "-c", FIRST_CALL, str(folder / f"functor_{i}.py"), f"atan2_{i}"]

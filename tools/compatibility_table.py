@@ -16,13 +16,12 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from examples.aten import by_file  # noqa: E402
-from pymetal.check.releases import Fit, Headers, compiled, open_headers, too_old  # noqa: E402
-from pymetal.functor import Functor  # noqa: E402
+from pymetal.check.releases import Fit, Headers, against_headers, open_headers  # noqa: E402
 
 HEAD = """# Functors by torch release
 
 The registered form of every functor of the gallery ([gallery.md](gallery.md)), compiled on the host device against the
-Metal headers of each release, and searched for every kernel name that the release's host code can ask for. A number is
+Metal headers of each release, and searched for every kernel name that the release's host code can launch. A number is
 how many kernels that makes. Nothing here was run on a GPU.
 
 Made by `python tools/compatibility_table.py DIR`, with the headers that `python tools/fetch_torch_headers.py DIR`
@@ -42,18 +41,11 @@ def main() -> int:
     rows: dict[str, list[Fit]] = {}
     for headers in releases:
         for functors in by_file().values():
-            for fit in fits(list(functors.values()), headers):
+            for fit in against_headers(list(functors.values()), headers):
                 rows.setdefault(fit.functor, []).append(fit)
         print(f"torch {headers.release}: {sum(r[-1].ok for r in rows.values())} of {len(rows)}", flush=True)
     args.output.write_text(HEAD + table(rows, releases), encoding="utf-8")
     return 0
-
-
-def fits(functors: list[Functor], headers: Headers) -> list[Fit]:
-    """One file's functors: compiled together, but for those that the release is too old for."""
-    old = [(f, too_old(f, headers)) for f in functors]
-    ready = [f for f, why in old if why is None]
-    return [why for _, why in old if why is not None] + (compiled(ready, headers) if ready else [])
 
 
 def table(rows: dict[str, list[Fit]], releases: list[Headers]) -> str:

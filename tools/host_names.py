@@ -2,8 +2,8 @@
 
     python tools/fetch_torch_headers.py DIR && python tools/host_names.py DIR
 
-Writes `pymetal/check/data/host_names.json`: for each functor the types in its dense kernels' names, with the first
-release that has them and the last (null: the newest looked at). Facts only, read from the metallib in each wheel.
+Writes `pymetal/check/data/host_names.json`: groups of functors that have dense kernels of the same types from the same
+first release to the same last one (null: the newest looked at). Facts only, read from the metallib in each wheel.
 """
 
 from __future__ import annotations
@@ -14,21 +14,9 @@ from pathlib import Path
 
 TARGET = Path(__file__).parents[1] / "pymetal" / "check" / "data" / "host_names.json"
 _TYPES = {
-    "float",
-    "half",
-    "bfloat",
-    "long",
-    "int",
-    "short",
-    "char",
-    "uchar",
-    "bool",
-    "float2",
-    "half2",
-    "ulong",
-    "uint",
-}
-_TYPES |= {"ushort"}
+    "float", "half", "bfloat", "long", "int", "short", "char", "uchar", "bool", "float2", "half2", "ulong", "uint",
+    "ushort",
+}  # fmt: skip
 
 
 def main() -> int:
@@ -49,10 +37,18 @@ def main() -> int:
         for span in types_of.values():
             if span[1] == releases[-1]:
                 span[1] = None
+    groups: dict[tuple[str | None, str | None, str], list[str]] = {}
+    for name, types_of in sorted(found.items()):
+        for first, last in sorted({(str(span[0]), span[1]) for span in types_of.values()}, key=str):
+            types = " ".join(sorted(t for t, span in types_of.items() if span == [first, last]))
+            groups.setdefault((first, last, types), []).append(name)
+    lines = []
+    for (first, last, types), functors in groups.items():
+        head = f'"first": {json.dumps(first)}, "last": {json.dumps(last)}'
+        lines.append(f'{{{head}, "functors": {json.dumps(" ".join(functors))},\n  "types": {json.dumps(types)}}}')
     TARGET.parent.mkdir(exist_ok=True)
-    lines = [f'"{n}": {json.dumps(dict(sorted(t.items())), separators=(",", ":"))}' for n, t in sorted(found.items())]
     TARGET.write_text(
-        f'{{"releases": {json.dumps(releases)},\n"kernels": {{\n' + ",\n".join(lines) + "\n}}\n", encoding="ascii"
+        f'{{"releases": {json.dumps(releases)},\n"groups": [\n' + ",\n".join(lines) + "\n]}\n", encoding="ascii"
     )
     print(f"{TARGET}: {len(found)} functors of torch {releases[0]} to {releases[-1]}")
     return 0

@@ -1,4 +1,4 @@
-"""Which branches of a functor some element takes: its meaning is evaluated on samples of every dtype, and watched."""
+"""Branch coverage: which branches of a functor are taken, when it is evaluated on samples of every dtype."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from torch import Tensor
 
 from pymetal import ir
 from pymetal.accuracy.samples import samples
-from pymetal.check.operands import default_scalars, fitting, numbers_of
-from pymetal.check.references import Scalars, overload_of, reads_bits, rounded_scalars, wide
+from pymetal.check.findings import first_span
+from pymetal.check.operands import Scalars, numbers_of, overload_of, reads_bits, scalars_for
+from pymetal.check.references import wide
 from pymetal.check.torch_operators import take
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import Span
@@ -22,8 +23,8 @@ _GRID, _MOST = 4096, 4000  # elements for each dtype: of the grid, which comes f
 _SCALARS = (None, 0, 1, -1, 0.25, 3)  # a branch may depend on a scalar alone
 
 
-class _Watched(interpreter._Evaluation):
-    """An evaluation that notes the blocks and the sides of conditional expressions that some element takes."""
+class _Coverage(interpreter._Evaluation):
+    """An evaluation that records the blocks and the sides of conditional expressions that some element takes."""
 
     def __init__(self, element: DType, operands: Sequence[Tensor], widened: bool, taken: set[int]) -> None:
         super().__init__(element, operands[0].shape, operands[0].device, widened)
@@ -41,10 +42,10 @@ class _Watched(interpreter._Evaluation):
 
 
 def dead_branches(functor: Operation) -> list[tuple[str, Span | None]]:
-    """What each is called and where it is, of the branches that run for no element of any dtype.
+    """What each is called and where it is, of the branches that no element of any dtype takes.
 
-    Branches inside branches that never run are not told again. A place that several overloads come from is dead if it
-    is in all of them.
+    Branches inside dead branches are left out. A place that several overloads come from is dead if it is in all of
+    them.
     """
     taken: set[int] = set()
     branches = [_branches(overload.function.body) for overload in functor.ir.overloads]
@@ -53,7 +54,7 @@ def dead_branches(functor: Operation) -> list[tuple[str, Span | None]]:
     scalars = functor.ir.overloads[0].function.scalars
     for value in _SCALARS if scalars else (None,):
         for element in functor.ir.domain:
-            _watch(functor, element, {} if value is None else {p.name: value for p in scalars}, taken)
+            _cover(functor, element, {} if value is None else {p.name: value for p in scalars}, taken)
     dead: dict[str, tuple[str, Span | None]] = {}
     live: set[str] = set()
     for what, span, key in itertools.chain(*branches):
@@ -71,8 +72,8 @@ def _inside(span: Span | None, other: Span | None) -> bool:
     return other.line <= span.line and span.end_line <= other.end_line and span.line > other.line
 
 
-def _watch(functor: Operation, element: DType, given: Scalars, taken: set[int]) -> None:
-    scalars = rounded_scalars(functor, element, fitting(functor, element, default_scalars(functor, given)))
+def _cover(functor: Operation, element: DType, given: Scalars, taken: set[int]) -> None:
+    scalars = scalars_for(functor, element, given)
     drawn = samples(element.torch, functor.arity.inputs, numbers_of(functor, element, scalars)).tensors
     step = max(1, (len(drawn[0]) - _GRID) // _MOST)
     if element.kind is Kind.COMPLEX:
@@ -85,9 +86,9 @@ def _watch(functor: Operation, element: DType, given: Scalars, taken: set[int]) 
         operands = [wide(o) for o in operands]
     else:
         operands = [o.to(compute.torch) for o in operands]
-    watched = _Watched(compute, operands, not narrow, taken)
-    numbers = [watched.constant(scalars[p.name], p.type) for p in function.scalars]
-    watched.call(function, [*operands, *numbers])
+    coverage = _Coverage(compute, operands, not narrow, taken)
+    numbers = [coverage.constant(scalars[p.name], p.type) for p in function.scalars]
+    coverage.call(function, [*operands, *numbers])
 
 
 def _branches(body: tuple[ir.Stmt, ...]) -> list[tuple[str, Span | None, int]]:
@@ -97,9 +98,9 @@ def _branches(body: tuple[ir.Stmt, ...]) -> list[tuple[str, Span | None, int]]:
         match stmt:
             case ir.If(_, then, otherwise):
                 if then:
-                    found.append(("branch", _place(then) or place, id(then)))
+                    found.append(("branch", first_span(then) or place, id(then)))
                 if otherwise:
-                    found.append(("`else` branch", _place(otherwise) or place, id(otherwise)))
+                    found.append(("`else` branch", first_span(otherwise) or place, id(otherwise)))
             case ir.While(_, inner) | ir.For(body=inner):
                 found.append(("loop", place, id(inner)))
             case _:
@@ -107,14 +108,7 @@ def _branches(body: tuple[ir.Stmt, ...]) -> list[tuple[str, Span | None, int]]:
         for expr in ir.own_expressions(stmt):
             for part in ir.subexpressions(expr):
                 if isinstance(part, ir.Select):
-                    found.append(("side of a conditional", _own(part.then) or place, id(part.then)))
-                    found.append(("`else` side of a conditional", _own(part.otherwise) or place, id(part.otherwise)))
+                    for what, side in (("", part.then), ("`else` ", part.otherwise)):
+                        own = first_span(ir.subexpressions(side))
+                        found.append((f"{what}side of a conditional", own or place, id(side)))
     return found
-
-
-def _place(body: tuple[ir.Stmt, ...]) -> Span | None:
-    return next((s for stmt in body if (s := getattr(stmt, "span", None)) is not None), None)
-
-
-def _own(expr: ir.Expr) -> Span | None:
-    return next((s for part in ir.subexpressions(expr) if (s := getattr(part, "span", None)) is not None), None)

@@ -1,7 +1,7 @@
-"""What a function is written anew of: a functor, or a helper, beside every c10 function of as many floats.
+"""Finds the c10 function that a functor, or a helper of it, computes as well.
 
-In double precision both have the same values then. In float they may not: the c10 function is proposed only where its
-kernel is no worse than the text, at infinities and NaN, near zero, and far out.
+Both have the same values in double precision. In float they may differ: the c10 function is proposed only if its
+kernel is no worse than the text, at infinities and NaN, near zero, and for large numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from torch import Tensor
 
 from pymetal import dtypes, ir
 from pymetal.accuracy.compare import compare
-from pymetal.check.outcomes import show
+from pymetal.check.findings import first_span
+from pymetal.check.measurement import shown
 from pymetal.codegen.functor_text import functor_text
 from pymetal.errors import PyMetalError, Span
 from pymetal.ops import TABLE
@@ -26,8 +27,8 @@ _NO_DIGIT = 2.0**23  # ulp: what is further off, as sin(pi * 1e25), is not more 
 _MARGIN = 4.0  # ulp of float that make no difference: Metal's own functions are as far off
 
 
-def alike(functor: Operation) -> Iterator[tuple[str, str, str, Span | None]]:
-    """The function's name, c10's, how their values differ, and the place, of each that c10 has and does better."""
+def equivalents(functor: Operation) -> Iterator[tuple[str, str, str, Span | None]]:
+    """The name, the c10 function, how their values differ, and the place, of each function that c10 has."""
     for checked in (*ir.callees(functor.ir), functor.ir):
         overload = checked.overload(dtypes.float32)
         if overload is None or overload.function.scalars or not checked.overloads:
@@ -50,7 +51,7 @@ def alike(functor: Operation) -> Iterator[tuple[str, str, str, Span | None]]:
             if _same(mine, op.torch(*operands)):
                 difference = _difference(function, op, loops=loops)
                 if difference is not None:
-                    yield checked.name, op.base, difference, _first_place(function.body)
+                    yield checked.name, op.base, difference, first_span(function.body)
                 break
 
 
@@ -89,7 +90,7 @@ def _difference(function: ir.Function, op: ir.Op, *, loops: bool) -> str | None:
     Args:
         loops: a `while` is in it, which a helper's caller may keep from what has it run for ever.
     """
-    operands = _far_out(len(function.params), loops=loops)
+    operands = _wide_range(len(function.params), loops=loops)
     right = op.torch(*(o.double() for o in operands))
     mine = evaluate(function, dtypes.float32, operands, {}).float()
     try:
@@ -109,8 +110,8 @@ def _difference(function: ir.Function, op: ir.Op, *, loops: bool) -> str | None:
     if different is None:
         return ""
     at = int(torch.where(different, 1 + errors[0], 0.0).argmax())
-    place = ", ".join(show(o[at].item()) for o in operands)
-    return f", which has {show(theirs[at].item())} at ({place}), and this {show(mine[at].item())}"
+    place = ", ".join(shown(o[at].item()) for o in operands)
+    return f", which gives {shown(theirs[at].item())} at ({place}); this gives {shown(mine[at].item())}"
 
 
 def _kernel(op: ir.Op) -> Caller:
@@ -119,12 +120,12 @@ def _kernel(op: ir.Op) -> Caller:
     names = tuple("abcdefgh"[: op.arity])
     value = ir.Call(op, tuple(ir.Name(n, type_) for n in names), type_)
     function = ir.Function(tuple(ir.Param(n, type_) for n in names), (), type_, (ir.Return(value),))
-    name = f"alike_{op.base}"
+    name = f"c10_{op.base}"
     checked = ir.CheckedFunction(name, "", (ir.Overload((dtypes.float32,), function),))
     return Caller(name, names, {}, checked, widens=False, to_float=False, text=functor_text(checked))
 
 
-def _far_out(count: int, *, loops: bool) -> list[Tensor]:
+def _wide_range(count: int, *, loops: bool) -> list[Tensor]:
     """Floats near zero and far from it, with the ends, and NaN: every combination; and those of `_operands`."""
     sizes = [0.0, 1e-20, 1e-6, 0.01, 1.0, 100.0, 1e25, torch.inf] if count < 3 else [0.0, 1e-6, 1.0, torch.inf]
     if loops:
@@ -132,7 +133,3 @@ def _far_out(count: int, *, loops: bool) -> list[Tensor]:
     grid = torch.tensor([*([] if loops else [torch.nan]), *sizes, *(-s for s in sizes)])
     combined = torch.cartesian_prod(*[grid] * count).reshape(-1, count).unbind(1)
     return [torch.cat([c, o.float()]) for c, o in zip(combined, _operands(count), strict=True)]
-
-
-def _first_place(body: tuple[ir.Stmt, ...]) -> Span | None:
-    return next((s for stmt in body if (s := getattr(stmt, "span", None)) is not None), None)

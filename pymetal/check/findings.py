@@ -31,41 +31,41 @@ class Kind:
 KINDS: dict[str, Kind] = {
     # accuracy
     "budget": Kind(
-        1, "{error} ulp off {witness}, and max_ulp is {limit}, at {at}",
-        "Compute in float (opmath=True), rearrange the formula, or declare what it keeps.",
+        1, "{error} ulp from {reference} at {at}; max_ulp is {limit}",
+        "Compute in float (opmath=True), rearrange the formula, or declare a larger max_ulp.",
     ),
     "inaccurate": Kind(
-        2, "{error} ulp off {witness} at {at}; {count} of {total} elements are more than {limit} off",
+        2, "{error} ulp from {reference} at {at}; {count} of {total} elements differ by more than {limit} ulp",
         "Find the step that loses digits, or declare the error: max_ulp={{torch.{dtype}: {declare}}}.",
     ),
     "nan": Kind(
-        3, "NaN where {witness} has a number, or a number where it has NaN, at {at}; {elements}", "{way}"
+        3, "either the result or {reference} is NaN, and the other is not, at {at}; {elements}", "{way}"
     ),
     "infinity": Kind(
-        4, "infinite where {witness} is not, or the other way round, at {at}; {elements}",
+        4, "either the result or {reference} is infinite, and the other is not, at {at}; {elements}",
         "Look at the largest intermediate value there.",
     ),
     "zero": Kind(
-        5, "a zero of the wrong sign beside {witness}, at {at}; {elements}",
+        5, "a zero with another sign than {reference}, at {at}; {elements}",
         "metal.copysign(result, x) keeps the sign; x + 0 loses it.",
     ),
     "integer": Kind(
-        6, "another integer than {witness} has, at {at}; {count} of {total} elements",
-        "Integers have no tolerance. Keep them out of float, and look at overflow.",
+        6, "another integer than {reference}, at {at}; {count} of {total} elements",
+        "Integers have no tolerance. Do not convert them to float, and look at overflow.",
     ),
     "overflow": Kind(
-        7, "early rounding: an intermediate value overflows where the result does not, at {at}; {elements}",
+        7, "early rounding: an intermediate value overflows and the exact result does not, at {at}; {elements}",
         "{way}",
     ),
-    # form
-    "form-compile": Kind(10, "the registered form does not compile: {error}", "Report it: the text is pymetal's."),
+    # registered form
+    "form-compile": Kind(10, "the registered form does not compile: {error}", "Report it: pymetal generated the text."),
     "form-missing": Kind(
-        11, "upstream's host code can ask for {kernel}, and the registrations make no such kernel",
+        11, "upstream's host code can launch {kernel}, and no registration makes that kernel",
         "Register the dtype, or call the functor through another stub.",
     ),
     "form-differs": Kind(
-        12, "kernel {kernel} has other bits than the call of the functor has, at {at}; {elements}",
-        "The registration macro computes otherwise. Report it if the dtypes are the functor's own.",
+        12, "kernel {kernel} and a call of the functor give different bits at {at}; {elements}",
+        "The registration macro computes something else. Report it if the functor was written for this dtype.",
     ),
     "clash": Kind(
         13, "{kernel} is the name of one of upstream's own kernels (torch {release})",
@@ -77,29 +77,29 @@ KINDS: dict[str, Kind] = {
     ),
     # the text
     "int-through-float": Kind(
-        20, "an integer goes through {type}, which holds 24 bits of it, to an integer result",
+        20, "an integer is converted to {type}, which holds 24 bits of it, on the way to an integer result",
         "Compute on the integers: //, %, abs, min and max keep them.",
     ),
     "float-equality": Kind(
-        21, "floats are compared by `{symbol}`: a NaN is unequal to itself, so that it takes the other way",
+        21, "floats are compared with `{symbol}`: NaN is not equal to itself, and takes the other branch",
         "Test math.isnan first, or compare with < and >.",
     ),
     "fast": Kind(
-        22, "{name} may be off by much, and ignores NaN and infinity",
-        "Use metal.precise.{base}; upstream uses fast maths nowhere else.",
+        22, "{name} can have large errors, and does not handle NaN and infinity",
+        "Use metal.precise.{base}, as upstream does.",
     ),
     "half-arithmetic": Kind(
         23, "{count} roundings to {narrow} in one result", "{way}"
     ),
     "integer-division": Kind(
-        24, "the divisor can be zero, and Metal does not say what an integer divided by zero is",
+        24, "the divisor can be zero, and Metal does not define integer division by zero",
         "Test it: `a // b if b != 0 else 0`.",
     ),
     "dead-branch": Kind(
-        25, "this {what} runs for no element of any dtype, of all that were tried", "Remove it, or correct the test."
+        25, "this {what} was not taken for any of the elements tried, of any dtype", "Remove it, or correct the test."
     ),
     "nan-dropped": Kind(
-        26, "NaN does not come through as {witness} has it, at {at}; {elements}",
+        26, "NaN is not propagated as in {reference}, at {at}; {elements}",
         "Return it first: `if math.isnan(x): return x`; metal.fmax and metal.fmin drop it, max and min keep it.",
     ),
     "reimplementation": Kind(
@@ -107,7 +107,6 @@ KINDS: dict[str, Kind] = {
         "Call metal.c10.{function}, or say why not and allow it."
     ),
 }  # fmt: skip
-BY_NUMBER = {kind.number: (slug, kind) for slug, kind in KINDS.items()}
 _ALLOW = re.compile(r"#\s*pymetal:\s*allow=\s*([\d,\s]+)")
 
 
@@ -150,20 +149,24 @@ def finding(
 def definition(functor: Operation, dtype: str | None = None) -> Span:
     """The line of the functor's `def`; of the body that serves a dtype."""
     source = functor.bodies[0].source
-    for overload in functor.ir.overloads:
-        served = any(d.name.rstrip("_") == dtype for d in overload.domain)
-        first = next((s for stmt in overload.function.body if (s := getattr(stmt, "span", None))), None)
-        for body in functor.bodies if served and first is not None else ():
-            last = body.source.first_line + len(body.source.lines)
-            if first is not None and body.source.first_line <= first.line < last and body.source.file == first.file:
+    served = (o for o in functor.ir.overloads if any(d.name.rstrip("_") == dtype for d in o.domain))
+    for first in (first_span(overload.function.body) for overload in served):
+        for body in functor.bodies if first is not None else ():
+            lines = range(body.source.first_line, body.source.first_line + len(body.source.lines))
+            if first is not None and first.line in lines and body.source.file == first.file:
                 source = body.source
     whole = source.span(source.node)
     column = len(whole.text) - len(whole.text.lstrip())
     return replace(whole, column=column, end_line=whole.line, end_column=len(whole.text.rstrip()))
 
 
+def first_span(nodes: Iterable[object]) -> Span | None:
+    """The place of the first statement or expression that has one."""
+    return next((span for node in nodes if (span := getattr(node, "span", None)) is not None), None)
+
+
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Those that differ in their dtype alone as one, with the words of the first."""
+    """Joins findings that differ in their dtype alone; the message is that of the first."""
     found: dict[tuple[str, str, str], Finding] = {}
     for each in findings:
         key = (each.functor, each.slug, str(each.span))
@@ -176,19 +179,14 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 
 def allowed(functor: Operation, finding: Finding) -> bool:
     """Whether a comment `# pymetal: allow=N` silences it: on its lines, the line above, or the functor's head."""
-    sources = [body.source for body in functor.bodies]
-    return any(_allows(source, finding) for source in sources)
+    return any(finding.kind.number in _allowed_numbers(body.source, finding.span) for body in functor.bodies)
 
 
-def _allows(source: Source, finding: Finding) -> bool:
-    number, first = finding.kind.number, source.first_line
-    body = source.node.body[0].lineno + first - 1
-    lines = set(range(first, max(first, body)))  # decorator, def, parameters
-    if finding.span is not None and finding.span.file == source.file:
-        lines |= set(range(finding.span.line - 1, finding.span.end_line + 1))
-    for line in lines:
-        at = line - first
-        match = _ALLOW.search(source.lines[at]) if 0 <= at < len(source.lines) else None
-        if match and number in {int(n) for n in match[1].replace(",", " ").split()}:
-            return True
-    return False
+def _allowed_numbers(source: Source, span: Span | None) -> set[int]:
+    first = source.first_line
+    lines = set(range(first, source.node.body[0].lineno + first - 1))  # decorator, def, parameters
+    if span is not None and span.file == source.file:
+        lines |= set(range(span.line - 1, span.end_line + 1))
+    texts = [source.lines[line - first] for line in lines if 0 <= line - first < len(source.lines)]
+    matches = [match for text in texts if (match := _ALLOW.search(text))]
+    return {int(number) for match in matches for number in match[1].replace(",", " ").split()}

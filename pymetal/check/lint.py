@@ -1,29 +1,30 @@
-"""What the text of a functor shows without being run, and what a run of its branches shows: findings of numbers 20 on.
+"""Rules on the text of a functor: the findings of numbers 20 and above.
 
-One function a rule. Each looks at the checked IR, where every conversion is written out.
+Each rule is a function of the checked IR, where every conversion is written out.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from pymetal import dtypes, ir
 from pymetal.check.branch_coverage import dead_branches
-from pymetal.check.c10_equivalents import alike
-from pymetal.check.findings import Finding, finding
-from pymetal.check.rounding import most_on_a_path
+from pymetal.check.c10_equivalents import equivalents
+from pymetal.check.findings import Finding, finding, first_span
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import Span
 from pymetal.ops import python as ops
 from pymetal.runtime.operation import Operation
 
 Rule = Callable[[Operation], Iterator[Finding]]
+_Rounds = Callable[[ir.Expr], bool]
+_Expressions = list[ir.Expr]
 _INTEGERS = frozenset({Kind.SIGNED, Kind.UNSIGNED})
 
 
 def lint(functor: Operation) -> list[Finding]:
-    """All that the rules find, in the order of their numbers."""
+    """Runs all rules, in the order of their numbers."""
     return [found for rule in RULES for found in rule(functor)]
 
 
@@ -41,7 +42,7 @@ def _kinds(type_: ir.Type, overload: ir.Overload) -> set[DType]:
     return {d for d in (ir.resolve(type_, e) for e in overload.domain) if d is not None}
 
 
-def _names(domain: tuple[DType, ...] | list[DType]) -> tuple[str, ...]:
+def _names(domain: Iterable[DType]) -> tuple[str, ...]:
     return tuple(d.name.rstrip("_") for d in domain)
 
 
@@ -52,11 +53,8 @@ def int_through_float(functor: Operation) -> Iterator[Finding]:
             continue
         hit = []
         for element in overload.domain:
-            source, target = ir.resolve(expr.value.type, element), ir.resolve(expr.type, element)
-            result = ir.resolve(overload.function.result, element)
-            assert source is not None
-            assert target is not None
-            assert result is not None
+            source, target = ir.resolved(expr.value.type, element), ir.resolved(expr.type, element)
+            result = ir.resolved(overload.function.result, element)
             loses = source.kind in _INTEGERS and source.bits > 24 and target.kind is Kind.FLOATING
             back = result.kind in _INTEGERS or (result.kind is Kind.BOOL and element.kind in _INTEGERS)
             if loses and back and not isinstance(expr.value, ir.Const):
@@ -99,18 +97,61 @@ def half_arithmetic(functor: Operation) -> Iterator[Finding]:
             compute = functor.caller.compute(element)
             if not (element.is_half and compute.is_half):
                 continue
-            rounding = most_on_a_path(overload.function.body, functools.partial(_rounds, compute=compute))
+            rounding = _most_on_a_path(overload.function.body, functools.partial(_rounds, compute=compute))
             if len(rounding) > 1:
                 hit[element] = rounding
         if hit:
             first = next(iter(hit.values()))
-            place = next((s for e in first[1:] if (s := getattr(e, "span", None)) is not None), None)
-            narrow = " and ".join(_names(list(hit)))
+            place = first_span(first[1:])
+            narrow = " and ".join(_names(hit))
             yield finding(
-                "half-arithmetic", functor, place, _names(list(hit)), count=len(first), narrow=narrow,
+                "half-arithmetic", functor, place, _names(hit), count=len(first), narrow=narrow,
                 way="Leave out the conversions on the way: opmath=True computes in float." if functor.opmath
                 else "Write opmath=True: computed in float, rounded once.",
             )  # fmt: skip
+
+
+def _most_on_a_path(body: tuple[ir.Stmt, ...], rounds: _Rounds) -> _Expressions:
+    """The expressions that round on a path through the body; of the path that has most. A loop runs once."""
+    ended, through = _block(body, rounds)
+    return _longer(ended, through) or []
+
+
+def _longer(a: _Expressions | None, b: _Expressions | None) -> _Expressions | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return b if len(b) > len(a) else a
+
+
+def _block(body: tuple[ir.Stmt, ...], rounds: _Rounds) -> tuple[_Expressions | None, _Expressions | None]:
+    """The longest of the paths that return in a block, and of those that do not; None where there is no such path."""
+    before: _Expressions = []
+    ended: _Expressions | None = None
+    for stmt in body:
+        before = before + [e for expr in ir.own_expressions(stmt) for e in _expression(expr, rounds)]
+        if isinstance(stmt, ir.Return):
+            return _longer(ended, before), None
+        if isinstance(stmt, (ir.Break, ir.Continue)):
+            break
+        through: _Expressions | None = None if isinstance(stmt, ir.If) else []
+        for block in ir.blocks(stmt):
+            returned, left = _block(block, rounds)
+            ended = _longer(ended, None if returned is None else before + returned)
+            through = _longer(through, left)
+        if through is None:
+            return ended, None
+        before = before + through
+    return ended, before
+
+
+def _expression(expr: ir.Expr, rounds: _Rounds) -> _Expressions:
+    """Those of one expression; of a choice between two values one is computed."""
+    own = [expr] if rounds(expr) else []
+    parts = [_expression(part, rounds) for part in ir.operands(expr)]
+    if isinstance(expr, ir.Select):
+        condition, then, otherwise = parts
+        return own + condition + (otherwise if len(otherwise) > len(then) else then)
+    return own + [e for part in parts for e in part]
 
 
 def _rounds(expr: ir.Expr, compute: DType) -> bool:
@@ -128,30 +169,24 @@ def _rounds(expr: ir.Expr, compute: DType) -> bool:
 
 def integer_division(functor: Operation) -> Iterator[Finding]:
     """A division of integers by what is neither a constant nor a variable that is compared with one."""
-    for overload in functor.ir.overloads:
-        compared = {
-            name
-            for e in ir.expressions(overload.function.body)
-            if isinstance(e, ir.Call)
-            and e.op.rule is ir.TypeRule.COMPARE
-            and any(isinstance(_bare(a), ir.Const) for a in e.args)
-            for a in e.args
-            if isinstance(name := _bare(a), ir.Name)
-        }
-        seen: set[str] = set()
-        for stmt in ir.statements(overload.function.body):
-            for whole in ir.own_expressions(stmt):
-                for expr in ir.subexpressions(whole):
-                    if not isinstance(expr, ir.Call) or not expr.op.divides:
-                        continue
-                    integral = [d for d in _kinds(expr.type, overload) if d.kind in _INTEGERS]
-                    divisor = _bare(expr.args[1])
-                    safe = _never_zero(divisor) or divisor in compared
-                    place = expr.span or getattr(stmt, "span", None)
-                    if integral and not safe and str(place) not in seen:
-                        seen.add(str(place))
-                        served = [d for d in overload.domain if d.kind in _INTEGERS]
-                        yield finding("integer-division", functor, place, _names(served))
+    seen: set[tuple[tuple[DType, ...], str]] = set()
+    for overload, expr, place in _walk(functor):
+        if not isinstance(expr, ir.Call) or not expr.op.divides:
+            continue
+        divisor = _bare(expr.args[1])
+        integral = any(d.kind in _INTEGERS for d in _kinds(expr.type, overload))
+        safe = _never_zero(divisor) or divisor in _compared_with_numbers(overload)
+        key = (overload.domain, str(place))
+        if integral and not safe and key not in seen:
+            seen.add(key)
+            served = [d for d in overload.domain if d.kind in _INTEGERS]
+            yield finding("integer-division", functor, place, _names(served))
+
+
+def _compared_with_numbers(overload: ir.Overload) -> set[ir.Expr]:
+    calls = [e for e in ir.expressions(overload.function.body) if isinstance(e, ir.Call)]
+    sides = [[_bare(a) for a in c.args] for c in calls if c.op.rule is ir.TypeRule.COMPARE]
+    return {a for pair in sides if any(isinstance(a, ir.Const) for a in pair) for a in pair if isinstance(a, ir.Name)}
 
 
 def _never_zero(expr: ir.Expr) -> bool:
@@ -173,7 +208,7 @@ def unreached(functor: Operation) -> Iterator[Finding]:
 
 def reimplementation(functor: Operation) -> Iterator[Finding]:
     """The functor, or a helper of it, that is a c10 function written anew."""
-    for name, function, difference, span in alike(functor):
+    for name, function, difference, span in equivalents(functor):
         yield finding("reimplementation", functor, span, name=name, function=function, difference=difference)
 
 

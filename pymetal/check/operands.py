@@ -1,56 +1,76 @@
-"""What a functor is run on: operands that its own text makes interesting, and scalars that its types hold."""
+"""What a functor is run on at a registered dtype: its bodies, its result's dtype, scalars and operands."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from pymetal import ir
 from pymetal.accuracy.samples import Samples, samples
-from pymetal.check.references import Scalars, bodies, overload_of, result_dtype
 from pymetal.dtypes import DType, Kind
 from pymetal.runtime.operation import Operation
 
+Scalars = dict[str, Any]
+
+
+def overload_of(functor: Operation, element: DType) -> ir.Overload:
+    """The overload that serves a registered dtype."""
+    found = functor.ir.overload(element)
+    assert found is not None, f"{functor.name} at {element}"
+    return found
+
+
+def bodies(functor: Operation, element: DType) -> list[tuple[ir.Stmt, ...]]:
+    """The functor's own body at `element`, and those of all that it calls."""
+    own = overload_of(functor, element).function.body
+    return [own, *(o.function.body for c in ir.callees(functor.ir) for o in c.overloads)]
+
+
+def reads_bits(functor: Operation, element: DType) -> bool:
+    """Whether the bits of floats matter, so that the body cannot be evaluated at another precision."""
+    return any(isinstance(e, ir.Bits) for body in bodies(functor, element) for e in ir.expressions(body))
+
+
+def result_dtype(functor: Operation, element: DType) -> torch.dtype:
+    """The dtype of the functor's result for operands of `element`."""
+    return functor.caller.result(element).torch
+
+
+def scalars_for(functor: Operation, element: DType, given: Scalars) -> Scalars:
+    """The scalars of a run, rounded as the kernel receives them.
+
+    A value comes from `given`, else from the functor's defaults, else it is 0.5 (2 for an integer parameter). Where a
+    parameter's type is real, a complex value becomes its real part; where it is an integer, a fraction becomes 1.
+    """
+    compute = functor.caller.compute(element)
+    found = {}
+    for param in overload_of(functor, element).function.scalars:
+        dtype = ir.resolved(param.type, compute)
+        integral = isinstance(param.type, ir.Concrete) and dtype.kind is not Kind.FLOATING
+        default = functor.caller.scalars[param.name]
+        value: Any = given.get(param.name, (2 if integral else 0.5) if default is None else default)
+        if dtype.kind is not Kind.COMPLEX and isinstance(value, complex):
+            value = value.real
+        if dtype.kind in (Kind.SIGNED, Kind.UNSIGNED, Kind.BOOL) and value != int(value):
+            value = 1
+        found[param.name] = torch.tensor(value).to(dtype.torch).item()
+    return found
+
 
 def numbers_of(functor: Operation, element: DType, scalars: Scalars) -> list[float]:
-    """What the text computes and compares with: constants, elements of tables are left out, scalars."""
+    """The numbers that the text computes and compares with: constants, but for elements of tables, and scalars."""
     found: dict[float, None] = {}
     for body in bodies(functor, element):
         for expr in ir.expressions(body):
             if isinstance(expr, ir.Const) and not isinstance(expr.value, complex) and expr.value not in (0, 1, True):
                 found.setdefault(float(expr.value))
-    for value in scalars.values():
-        if not isinstance(value, complex):
-            found.setdefault(float(value))
+    found |= dict.fromkeys(float(value) for value in scalars.values() if not isinstance(value, complex))
     return [n for n in found if n not in (float("inf"), float("-inf")) and n == n]
 
 
-def default_scalars(functor: Operation, given: Scalars) -> Scalars:
-    """The scalars of a run: those given, defaults, and 0.5 (or 2 of an integer) where there is none."""
-    found = {}
-    for param in functor.ir.overloads[0].function.scalars:
-        integral = isinstance(param.type, ir.Concrete) and param.type.dtype.kind is not Kind.FLOATING
-        fallback: Any = 2 if integral else 0.5
-        found[param.name] = given.get(param.name, fallback if param.default is None else param.default)
-    return found
-
-
-def operands_for(functor: Operation, element: DType, scalars: Scalars, scale: int) -> Samples:
-    """The operands of a measurement."""
+def operands_for(functor: Operation, element: DType, scalars: Scalars, scale: int = 1) -> Samples:
+    """The operands of a measurement; `scale` times the usual number of random ones."""
     inexact = result_dtype(functor, element).is_floating_point
-    return samples(
-        element.torch, functor.arity.inputs, numbers_of(functor, element, scalars), scale=scale, exact_in_float=inexact
-    )
-
-
-def fitting(functor: Operation, element: DType, scalars: Scalars) -> Scalars:
-    """Scalars that the parameters' types hold: 1 in place of a fraction where the type is an integer."""
-    compute = functor.caller.compute(element)
-    found = dict(scalars)
-    for param in overload_of(functor, element).function.scalars:
-        resolved = ir.resolved(param.type, compute)
-        value = found[param.name]
-        if resolved.kind is not Kind.COMPLEX and isinstance(value, complex):
-            found[param.name] = value.real
-        if resolved.kind in (Kind.SIGNED, Kind.UNSIGNED, Kind.BOOL) and value != int(value):
-            found[param.name] = 1
-    return found
+    numbers = numbers_of(functor, element, scalars)
+    return samples(element.torch, functor.arity.inputs, numbers, scale=scale, exact_in_float=inexact)

@@ -1,15 +1,15 @@
-"""The registered form of a functor, as it would be sent: does it compile, does it have the kernels that upstream's host
-code asks for, do they compute what a call computes, are their names free.
+"""Checks of the registered form of a functor: it compiles, it has the kernels that upstream's host code launches, they
+compute what a call computes, and their names are free.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,9 +18,9 @@ from pymetal.accuracy import grids
 from pymetal.arity import installed_release
 from pymetal.check import registered
 from pymetal.check.findings import Finding, finding
-from pymetal.check.operands import default_scalars, fitting
-from pymetal.check.outcomes import Place
-from pymetal.check.references import rounded_scalars
+from pymetal.check.measurement import Place
+from pymetal.check.operands import Scalars, scalars_for
+from pymetal.check.torch_operators import take
 from pymetal.codegen.metal_file import required_release
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, MetalSyntaxError
@@ -28,91 +28,75 @@ from pymetal.runtime.operation import Operation
 
 _DATA = Path(__file__).parent / "data" / "host_names.json"
 _SHAPE = (29, 31)  # no multiple of what one thread computes
-# What each form is for: how its operands lie.
-_TURNED = ("strided", "strided_cast", "strided_castout", "inner_contiguous")
+_TRANSPOSED = ("strided", "strided_cast", "strided_castout", "inner_contiguous")
 
 
 @dataclass(frozen=True)
-class Form:
-    """What was looked at.
+class RegisteredForm:
+    """What was checked of a registered form.
 
     Attributes:
-        kernels: those that were run and compared.
-        names: those that upstream's host code can ask for.
-        kinds: the forms run: dense, strided, broadcast, ...
+        kernels: how many kernels were run and compared.
+        names: how many kernels upstream's host code can launch.
+        forms: those run: dense, strided, broadcast, ...
     """
 
     kernels: int
     names: int
-    kinds: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    forms: tuple[str, ...]
+    findings: tuple[Finding, ...] = field(repr=False)
 
 
-def check_form(functor: Operation, elements: list[DType], *, replaces: bool = False) -> Form:
-    """Compiles the registered form against the installed headers and runs its kernels beside calls.
+def check_registered_form(functor: Operation, elements: list[DType], *, replaces: bool = False) -> RegisteredForm:
+    """Compiles the registered form against the installed headers and compares its kernels with calls.
 
     Args:
         elements: the dtypes whose kernels are run.
-        replaces: the functor is to take the place of upstream's own of its name.
+        replaces: the functor is to replace upstream's own of its name.
     """
-    (major, minor), what = required_release([functor.entry])
+    since, what = required_release([functor.entry])
     installed = installed_release()
-    if (major, minor) > installed:
-        release = ".".join(map(str, installed))
-        return Form(0, 0, (), (finding("release", functor, since=f"{major}.{minor}", name=what, release=release),))
+    if since > installed:
+        needed, release = (".".join(map(str, version)) for version in (since, installed))
+        return RegisteredForm(0, 0, (), (finding("release", functor, since=needed, name=what, release=release),))
     try:
         have = set(dir(registered.library(functor)))
     except MetalSyntaxError as error:
         text = str(error).splitlines()[0]
-        return Form(0, 0, (), (finding("form-compile", functor, error=text),))
+        return RegisteredForm(0, 0, (), (finding("form-compile", functor, error=text),))
     names = registered.kernel_names(functor)
     found = [finding("form-missing", functor, kernel=n) for n in names if n not in have][:3]
     if not replaces and (clash := clashes(functor)) is not None:
         found.append(finding("clash", functor, kernel=clash[0], release=clash[1]))
-    count = 0
-    kinds: dict[str, None] = {}
     cases = list(_cases(functor, elements))
-    registered.library(functor).prepare({registered.kernel_name(functor, form, e) for form, e, _ in cases})
-    for form, element, operands in cases:
-        scalars = rounded_scalars(functor, element, fitting(functor, element, default_scalars(functor, {})))
-        count += 1
-        kinds[form] = None
-        different = _differs(functor, form, operands, scalars)
+    registered.library(functor).prepare({kernel for _, _, kernel in cases})
+    for form, element, kernel in cases:
+        scalars = scalars_for(functor, element, {})
+        different = _first_difference(functor, form, _operands(functor, form, element), scalars)
         if different is not None:
             at, times = different
-            kernel = registered.kernel_name(functor, form, element)
-            found.append(finding("form-differs", functor, None, (_name(element),), kernel=kernel, at=at, count=times))
-    return Form(count, len(names), tuple(kinds), tuple(found))
+            dtypes = (element.name.rstrip("_"),)
+            found.append(finding("form-differs", functor, None, dtypes, kernel=kernel, at=at, count=times))
+    return RegisteredForm(len(cases), len(names), tuple(dict.fromkeys(form for form, _, _ in cases)), tuple(found))
 
 
-def _name(element: DType) -> str:
-    return element.name.rstrip("_")
-
-
-def _cases(functor: Operation, elements: list[DType]) -> Iterator[tuple[str, DType, tuple[Tensor, ...]]]:
+def _cases(functor: Operation, elements: list[DType]) -> Iterator[tuple[str, DType, str]]:
+    """Each form and dtype that has a kernel, with its name."""
     for element in elements:
         for form in registered.forms(functor):
-            try:
-                registered.kernel_name(functor, form, element)
-            except CallError:
-                continue  # a form of another registration
-            yield form, element, _operands(functor, form, element)
+            with contextlib.suppress(CallError):  # a form of another registration
+                yield form, element, registered.kernel_name(functor, form, element)
 
 
 def _operands(functor: Operation, form: str, element: DType) -> tuple[Tensor, ...]:
     """Edge values and random ones, laid out as the form wants them."""
     count = functor.arity.inputs
-    size = _SHAPE[0] * _SHAPE[1]
-    columns = []
+    flat = []
     for seed in range(count):
-        values = torch.cat([grids.edges(element.torch), _random(element.torch, size, seed)])
-        order = torch.randperm(size, generator=torch.Generator().manual_seed(seed))
-        # torch cannot index complex halves.
-        columns.append(torch.stack([values.view(torch.int16).view(-1, 2)[:size][order][:, i] for i in (0, 1)], 1)
-                       .contiguous().view(torch.complex32).flatten()
-                       if element.torch is torch.complex32 else values[:size][order])  # fmt: skip
-    flat = [c.view(*_SHAPE) for c in columns]
-    if form in _TURNED:
+        values = torch.cat([grids.edges(element.torch), _random(element.torch, _SHAPE[0] * _SHAPE[1], seed)])
+        order = torch.randperm(_SHAPE[0] * _SHAPE[1], generator=torch.Generator().manual_seed(seed))
+        flat.append(take(values, order).view(*_SHAPE))
+    if form in _TRANSPOSED:
         return tuple(t.t() if i % 2 == 0 else t.reshape(_SHAPE[1], _SHAPE[0]) for i, t in enumerate(flat))
     if "broadcast" in form and count == 2:
         return (flat[0][3], flat[1]) if "rhs" in form else (flat[0], flat[1][3])
@@ -125,57 +109,51 @@ def _operands(functor: Operation, form: str, element: DType) -> tuple[Tensor, ..
 def _random(dtype: torch.dtype, size: int, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     if dtype.is_complex:
-        parts = torch.randn(size, 2, generator=generator)
-        return torch.view_as_complex(parts).to(dtype)
+        return torch.view_as_complex(torch.randn(size, 2, generator=generator)).to(dtype)
     if dtype.is_floating_point:
         return (torch.randn(size, generator=generator) * 4).to(dtype)
     return grids.integers(dtype, size, seed)
 
 
-def _differs(
-    functor: Operation, form: str, operands: tuple[Tensor, ...], scalars: dict[str, Any]
+def _first_difference(
+    functor: Operation, form: str, operands: tuple[Tensor, ...], scalars: Scalars
 ) -> tuple[Place, int] | None:
-    """The first element with other bits, and how many there are; NaNs are alike."""
+    """The first element with other bits, and how many there are; all NaNs are equal."""
     shape = torch.broadcast_shapes(*(t.shape for t in operands))  # type: ignore[no-untyped-call]
-    # One kernel for all forms: that calls agree in every layout is the runtime's own to test.
+    # One kernel for all forms: that calls agree in every layout is tested with the runtime.
     wanted = functor(*(t.expand(shape).contiguous() for t in operands), **scalars)
     got = registered.run(functor, form, *operands, out=torch.empty_like(wanted), **scalars)
-    same = _bits(got) == _bits(wanted)
-    if got.is_floating_point():
-        same |= got.isnan() & wanted.isnan()
-    elif got.is_complex():
-        a, b = torch.view_as_real(got), torch.view_as_real(wanted)
-        same = ((_bits(a) == _bits(b)) | (a.isnan() & b.isnan())).all(-1)
-    if bool(same.all()):
+    different = (~_same_bits(got, wanted)).nonzero()
+    if not len(different):
         return None
-    at = tuple(int(i) for i in (~same).nonzero()[0])
-    spread = [t.expand(wanted.shape) for t in operands]
-    place = Place(tuple(t[at].item() for t in spread), got[at].item(), wanted[at].item())
-    return place, int((~same).sum())
+    at = tuple(different[0].tolist())
+    place = Place(tuple(t.expand(shape)[at].item() for t in operands), got[at].item(), wanted[at].item())
+    return place, len(different)
 
 
-def _bits(x: Tensor) -> Tensor:
-    if x.is_complex():
-        return x
-    integers = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-    return x.contiguous().view(integers[x.element_size()])
+def _same_bits(a: Tensor, b: Tensor) -> Tensor:
+    if a.is_complex():
+        return _same_bits(torch.view_as_real(a), torch.view_as_real(b)).all(-1)
+    integer = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[a.element_size()]
+    same = a.contiguous().view(integer) == b.contiguous().view(integer)
+    return same | (a.isnan() & b.isnan()) if a.is_floating_point() else same
 
 
 # --- upstream's own names --------------------------------------------------------------------------------------------
 
 
 @functools.cache
-def _upstream() -> dict[str, dict[str, list[str | None]]]:
-    """By functor, the types of its dense kernels, each with the first and the last release that has it."""
-    return json.loads(_DATA.read_text(encoding="ascii"))["kernels"]  # type: ignore[no-any-return]
+def _upstream_groups() -> list[dict[str, str]]:
+    """Functors and types of upstream's dense kernels, each with the first and the last release that has them."""
+    return json.loads(_DATA.read_text(encoding="ascii"))["groups"]  # type: ignore[no-any-return]
 
 
 def clashes(functor: Operation) -> tuple[str, str] | None:
     """A kernel whose name upstream has too, and the releases that do; None if all names are free."""
-    theirs = _upstream().get(functor.name, {})
+    groups = [group for group in _upstream_groups() if functor.name in group["functors"].split()]
+    releases = {types: group for group in groups for types in group["types"].split()}
     for name in registered.kernel_names(functor):
-        types = name.removeprefix(f"{functor.name}_dense_")
-        if types != name and types in theirs:
-            first, last = theirs[types]
-            return name, f"{first} to {last}" if last else f"{first} and newer"
+        if (group := releases.get(name.removeprefix(f"{functor.name}_dense_"))) is not None:
+            last = f"to {group['last']}" if group["last"] else "and newer"
+            return name, f"{group['first']} {last}"
     return None

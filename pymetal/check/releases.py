@@ -1,4 +1,4 @@
-"""Functors beside the headers of another torch release: an unpacked wheel, or its include folder."""
+"""Compiles functors against the headers of another torch release: an unpacked wheel, or its include folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Headers:
 
 @dataclass(frozen=True)
 class Fit:
-    """A functor and a release: whether its registered form compiles with all kernels there, and why not."""
+    """Whether a functor's registered form compiles with all its kernels against a release, and why not."""
 
     functor: str
     ok: bool
@@ -44,7 +44,7 @@ class Fit:
 
 
 def open_headers(folder: Path) -> Headers:
-    """The headers in a folder: a site-packages or unpacked wheel, its torch folder, or the include folder itself.
+    """The headers in a folder: site-packages or an unpacked wheel, its torch folder, or the include folder itself.
 
     Raises:
         HeadersError: there are none.
@@ -52,7 +52,7 @@ def open_headers(folder: Path) -> Headers:
     for include in (folder / "torch" / "include", folder / "include", folder):
         if (include / _INDEXING).is_file():
             return Headers(include.resolve(), _release(folder, include))
-    raise HeadersError(f"{folder} holds no {_INDEXING}, and neither do torch/include or include in it")
+    raise HeadersError(f"there is no {_INDEXING} in {folder}, nor in its folders torch/include and include")
 
 
 def _release(folder: Path, include: Path) -> str:
@@ -66,27 +66,26 @@ def _release(folder: Path, include: Path) -> str:
     return "?"
 
 
-def against_headers(functor: Operation, headers: Headers) -> Fit:
-    """Compiles the registered form against the headers; looks for the kernels that the release's host code wants."""
-    return too_old(functor, headers) or compiled([functor], headers)[0]
+def against_headers(functors: Sequence[Operation], headers: Headers) -> list[Fit]:
+    """Compiles the registered forms against the headers; looks for the kernels that the release's host code launches.
+
+    Functors for which the headers are new enough are compiled together, and one by one if that fails.
+    """
+    needs = [(functor, *required_release([functor.entry])) for functor in functors]
+    old = [need for need in needs if headers.version is not None and need[1] > headers.version]
+    fits = [Fit(f.name, False, f"needs {what}, which torch has from {since[0]}.{since[1]}") for f, since, what in old]
+    return fits + _compiled([need[0] for need in needs if need not in old], headers)
 
 
-def too_old(functor: Operation, headers: Headers) -> Fit | None:
-    """What the functor uses that the release does not have."""
-    since, what = required_release([functor.entry])
-    if headers.version is None or since <= headers.version:
-        return None
-    return Fit(functor.name, False, f"needs {what}, which is there from torch {since[0]}.{since[1]} on")
-
-
-def compiled(functors: Sequence[Operation], headers: Headers) -> list[Fit]:
-    """The fit of functors whose needs the headers meet, compiled together, and one by one if that fails."""
+def _compiled(functors: Sequence[Operation], headers: Headers) -> list[Fit]:
+    if not functors:
+        return []
     try:
         library = compile_shader(metal_text(functors), include_dirs=[str(headers.include)])
     except MetalSyntaxError as error:
         if len(functors) == 1:
             return [Fit(functors[0].name, False, f"does not compile: {str(error).splitlines()[0]}")]
-        return [fit for functor in functors for fit in compiled([functor], headers)]
+        return [fit for functor in functors for fit in _compiled([functor], headers)]
     have = set(dir(library))
     return [_fit(functor, have, headers) for functor in functors]
 
@@ -95,6 +94,6 @@ def _fit(functor: Operation, have: set[str], headers: Headers) -> Fit:
     wanted = registered.kernel_names(functor, headers.version) if headers.version else []
     missing = [n for n in wanted if n not in have]
     if missing:
-        return Fit(functor.name, False, f"{len(missing)} kernels are missing, {missing[0]} first")
+        return Fit(functor.name, False, f"{len(missing)} kernels are missing, the first is {missing[0]}")
     count = len(wanted) or sum(n.startswith(f"{functor.name}_") for n in have)
-    return Fit(functor.name, True, f"{count} kernels, all that its host code asks for")
+    return Fit(functor.name, True, f"{count} kernels, all that its host code launches")

@@ -1,27 +1,25 @@
-"""All checks of a functor, one after the other, as one value that is printed, drawn or read by a program."""
+"""Runs all checks of a functor; the result is printed, drawn, or read by a program as JSON."""
 
 from __future__ import annotations
 
-import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import torch
 
 from pymetal.accuracy.budget import unserved
+from pymetal.check.deviations import measure
 from pymetal.check.findings import Finding, allowed, merged
 from pymetal.check.lint import lint
-from pymetal.check.measure import Measurement, measure
-from pymetal.check.operands import default_scalars, fitting
-from pymetal.check.outcomes import Place
-from pymetal.check.references import rounded_scalars
-from pymetal.check.registration_checks import Form, check_form
+from pymetal.check.measurement import Measurement, verdicts
+from pymetal.check.operands import scalars_for
+from pymetal.check.registration_checks import RegisteredForm, check_registered_form
 from pymetal.check.torch_operators import AgainstError, Operator, find_operator
-from pymetal.check.verdicts import judge
 from pymetal.dtypes import DType
 from pymetal.runtime.operation import Operation
 
@@ -38,16 +36,20 @@ class Options:
     max_ulp: float | None = None  # in place of the decorator's
     scalars: dict[str, Any] = field(default_factory=dict)
     scale: int = 1  # of the number of random samples
-    replaces: bool = False  # the functors take the place of upstream's own
+    replaces: bool = False  # the functors replace upstream's own
+
+
+# The keys of `--json` stay as they are; these differ from the names of the fields.
+_JSON_KEYS = {"reference": "witness", "forms": "kinds"}
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """What was found about one functor."""
 
     functor: Operation
     measurements: tuple[Measurement, ...]
-    form: Form | None
+    registered: RegisteredForm | None
     findings: tuple[Finding, ...]
     silenced: tuple[Finding, ...]
     notes: tuple[str, ...] = ()  # what was not compared
@@ -56,147 +58,23 @@ class Checked:
         """Plain values for `json.dumps`; NaN and infinity as words."""
         return {
             "functor": self.functor.name,
-            "accuracy": [_plain(m) for m in self.measurements],
-            "form": None if self.form is None else {
-                "kernels": self.form.kernels, "names": self.form.names, "kinds": list(self.form.kinds)
-            },
+            "accuracy": _plain(self.measurements),
+            "form": _plain(self.registered),
             "findings": [_finding(f) for f in self.findings],
             "allowed": [_finding(f) for f in self.silenced],
             "notes": list(self.notes),
-        }  # fmt: skip
-
-
-Progress = Callable[[str, int, int], None]  # what is being done, how many steps are done, of how many
-
-
-def elements(functor: Operation, options: Options) -> list[DType]:
-    """The dtypes to check, in the order of registration."""
-    return [d for d in functor.ir.domain if options.dtypes is None or d.name.rstrip("_") in options.dtypes]
-
-
-def steps(functor: Operation, options: Options) -> int:
-    """How many steps `check` reports."""
-    return (len(elements(functor, options)) if "accuracy" in options.parts else 0) + sum(
-        p in options.parts for p in ("form", "lint")
-    )
-
-
-def check(functor: Operation, options: Options, progress: Callable[[str], None] = lambda what: None) -> Checked:
-    """Runs the checks.
-
-    Args:
-        progress: called before each step with what it is.
-
-    Raises:
-        AgainstError: `options.against` names nothing, or what cannot stand beside the functor at any dtype.
-        PyMetalError: the functor cannot be run here.
-    """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
-        return _check(functor, options, progress)
-
-
-def _check(functor: Operation, options: Options, progress: Callable[[str], None]) -> Checked:
-    chosen = elements(functor, options)
-    found: list[Finding] = []
-    measured: list[Measurement] = []
-    notes: list[str] = []
-    operator = find_operator(functor.name, options.against)
-    if "accuracy" in options.parts:
-        prepare(functor, chosen, options)
-        for element in chosen:
-            progress(f"{functor.name}, {element.name.rstrip('_')}")
-            budget = options.max_ulp if options.max_ulp is not None else budget_of(functor, element)
-            measurement = measure(
-                functor, element, operator, budget=budget, scalars=options.scalars, scale=options.scale
-            )
-            measured.append(measurement)
-            widened = functor.opmath or not functor.caller.compute(element).is_half
-            found += judge(functor, measurement, widens=widened)
-        notes += useless_budgets(functor)
-        notes += not_compared(functor.name, operator, measured, named=options.against is not None)
-    form = None
-    if "form" in options.parts:
-        progress(f"{functor.name}, registered form")
-        form = check_form(functor, chosen, replaces=options.replaces)
-        found += form.findings
-    if "lint" in options.parts:
-        progress(f"{functor.name}, text")
-        found += lint(functor)
-    every = merged(found)
-    silenced = tuple(f for f in every if allowed(functor, f))
-    return Checked(functor, tuple(measured), form, tuple(f for f in every if f not in silenced), silenced, tuple(notes))
-
-
-def not_compared(
-    functor: str, operator: Operator | None, measured: Sequence[Measurement], *, named: bool
-) -> Iterator[str]:
-    """What has to be known lest "0 findings" be read as "equal to torch".
-
-    Args:
-        named: the user named the operator.
-
-    Raises:
-        AgainstError: the user did, and it stands beside the functor at no dtype.
-    """
-    if operator is None:
-        yield f"no torch operator was compared: {functor}; name one with --against"
-        return
-    reasons: dict[str, list[str]] = {}
-    for each in measured:
-        if each.unused is not None:
-            reasons.setdefault(each.unused, []).append(each.dtype)
-    if measured and all(each.unused is not None for each in measured):
-        said = "; ".join(reasons)
-        if named:
-            raise AgainstError(
-                f"--against {operator.name} cannot stand beside {functor}: {said}",
-                hint="It is called with the functor's operands, and its scalars by keyword; --only picks functors.",
-            )
-        yield f"no torch operator was compared: {functor}; {operator.name} was asked, but {said}"
-        return
-    for reason, names in reasons.items():
-        yield f"{operator.name} was not compared with {functor} at {', '.join(names)}: {reason}"
-
-
-def budget_of(functor: Operation, element: DType) -> float | None:
-    """The decorator's `max_ulp=` at a dtype."""
-    return None if functor.max_ulp is None else functor.max_ulp.get(element)
-
-
-def useless_budgets(functor: Operation) -> Iterator[str]:
-    """Budgets for dtypes that the functor does not have; more may have been added after the decorator was read."""
-    if names := unserved(functor.max_ulp_spec, functor.ir.domain):
-        yield f"{functor.name} is not registered for {', '.join(names)}, of which its max_ulp= speaks"
-
-
-def prepare(functor: Operation, chosen: Sequence[DType], options: Options) -> None:
-    """Compiles the kernels of all dtypes at once: the compiler is another process, and there are several cores."""
-
-    def compile_(element: DType) -> None:
-        scalars = fitting(functor, element, default_scalars(functor, options.scalars))
-        operands = [torch.zeros(2, dtype=torch.float32).to(element.torch)] * functor.arity.inputs
-        functor(*operands, **rounded_scalars(functor, element, scalars))
-
-    with ThreadPoolExecutor(4) as pool:
-        # The numerics mode is the context's.
-        for future in [pool.submit(copy_context().run, compile_, element) for element in chosen]:
-            future.result()
+        }
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses as dicts, without tensors."""
-    if isinstance(value, Measurement):
-        names = [n for n in value.__dataclass_fields__ if n != "trace"]
-        return {n: _plain(getattr(value, n)) for n in names}
-    if isinstance(value, Place):
-        return {"operands": _plain(value.operands), "got": _plain(value.got), "wanted": _plain(value.wanted)}
-    if hasattr(value, "__dataclass_fields__"):
-        return {n: _plain(getattr(value, n)) for n in value.__dataclass_fields__}
-    if isinstance(value, tuple | list):
+    """Dataclasses as dicts of what their repr shows, tuples as lists, numbers that JSON lacks as strings."""
+    if is_dataclass(value):
+        names = [f.name for f in fields(value) if f.repr]
+        return {_JSON_KEYS.get(name, name): _plain(getattr(value, name)) for name in names}
+    if isinstance(value, tuple):
         return [_plain(v) for v in value]
     if isinstance(value, float):
-        return value if value - value == 0 else str(value)
+        return value if math.isfinite(value) else str(value)
     return str(value) if isinstance(value, complex) else value
 
 
@@ -209,6 +87,102 @@ def _finding(found: Finding) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def all_findings(results: Sequence[Checked]) -> Iterator[Finding]:
-    """Those of all functors."""
-    return itertools.chain.from_iterable(r.findings for r in results)
+def elements(functor: Operation, options: Options) -> list[DType]:
+    """The dtypes to check, in the order of registration."""
+    return [d for d in functor.ir.domain if options.dtypes is None or d.name.rstrip("_") in options.dtypes]
+
+
+def steps(functor: Operation, options: Options) -> int:
+    """How many steps `check` reports."""
+    return sum(len(elements(functor, options)) if part == "accuracy" else 1 for part in set(options.parts))
+
+
+def check(functor: Operation, options: Options, progress: Callable[[str], None] = lambda what: None) -> CheckResult:
+    """Runs the checks.
+
+    Args:
+        progress: called before each step with what it is.
+
+    Raises:
+        AgainstError: `options.against` names nothing, or what cannot be compared with the functor at any dtype.
+        PyMetalError: the functor cannot be run here.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
+        return _check(functor, options, progress)
+
+
+def _check(functor: Operation, options: Options, progress: Callable[[str], None]) -> CheckResult:
+    chosen = elements(functor, options)
+    found: list[Finding] = []
+    measured: list[Measurement] = []
+    notes: list[str] = []
+    operator = find_operator(functor.name, options.against)
+    if "accuracy" in options.parts:
+        _compile(functor, chosen, options)
+        for element in chosen:
+            progress(f"{functor.name}, {element.name.rstrip('_')}")
+            declared = None if functor.max_ulp is None else functor.max_ulp.get(element)
+            budget = declared if options.max_ulp is None else options.max_ulp
+            measured.append(
+                measure(functor, element, operator, budget=budget, scalars=options.scalars, scale=options.scale)
+            )
+            widens = functor.opmath or not functor.caller.compute(element).is_half
+            found += verdicts(functor, measured[-1], widens=widens)
+        # More dtypes may have been added after the decorator was read.
+        if names := unserved(functor.max_ulp_spec, functor.ir.domain):
+            notes.append(f"{functor.name} is not registered for {', '.join(names)}, which its max_ulp= names")
+        notes += _not_compared(functor.name, operator, measured, chosen_by_user=options.against is not None)
+    registered = None
+    if "form" in options.parts:
+        progress(f"{functor.name}, registered form")
+        registered = check_registered_form(functor, chosen, replaces=options.replaces)
+        found += registered.findings
+    if "lint" in options.parts:
+        progress(f"{functor.name}, text")
+        found += lint(functor)
+    every = merged(found)
+    silenced = tuple(f for f in every if allowed(functor, f))
+    findings = tuple(f for f in every if f not in silenced)
+    return CheckResult(functor, tuple(measured), registered, findings, silenced, tuple(notes))
+
+
+def _compile(functor: Operation, chosen: Sequence[DType], options: Options) -> None:
+    """Compiles the kernels of all dtypes at once: the compiler is another process, and there are several cores."""
+
+    def compile_one(element: DType) -> None:
+        operands = [torch.zeros(2, dtype=torch.float32).to(element.torch)] * functor.arity.inputs
+        functor(*operands, **scalars_for(functor, element, options.scalars))
+
+    with ThreadPoolExecutor(4) as pool:
+        # The numerics mode is the context's.
+        for future in [pool.submit(copy_context().run, compile_one, element) for element in chosen]:
+            future.result()
+
+
+def _not_compared(
+    functor: str, operator: Operator | None, measured: Sequence[Measurement], *, chosen_by_user: bool
+) -> Iterator[str]:
+    """Notes on what was not compared, lest "0 findings" be read as "equal to torch".
+
+    Raises:
+        AgainstError: the user chose an operator that cannot be compared with the functor at any dtype.
+    """
+    if operator is None:
+        yield f"no torch operator was compared with {functor}: none has its name; choose one with --against"
+        return
+    reasons: dict[str, list[str]] = {}
+    for each in measured:
+        if each.unused is not None:
+            reasons.setdefault(each.unused, []).append(each.dtype)
+    if measured and all(each.unused is not None for each in measured):
+        every = "; ".join(reasons)
+        if chosen_by_user:
+            raise AgainstError(
+                f"--against {operator.name} cannot be compared with {functor}: {every}",
+                hint="It is called with the functor's operands, and its scalars by keyword; --only picks functors.",
+            )
+        yield f"no torch operator was compared with {functor}: {operator.name} cannot be, {every}"
+        return
+    for reason, names in reasons.items():
+        yield f"{operator.name} was not compared with {functor} at {', '.join(names)}: {reason}"

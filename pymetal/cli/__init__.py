@@ -17,9 +17,9 @@ COMMANDS = {
     "emit": "print or write the Metal text of a file's functors",
     "upstream": "place functors in a PyTorch checkout, or check one",
     "migrate": "move native_functions.yaml rows from MPSGraph to the shared stub",
-    "check": "measure functors, run their registered form, read their text",
-    "bench": "time functors beside torch's operators",
-    "doctor": "say what this machine has, and what is missing",
+    "check": "measure functors, run their registered form, check their text",
+    "bench": "time functors and torch's operators",
+    "doctor": "show what this machine has and what is missing; test a device",
 }
 
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"pymetal: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe has gone: nothing is left to say
+        sys.stderr.close()  # the reader of a pipe has gone: there is nobody to report to
         return 0
     except SystemExit as stop:  # argparse
         return stop.code if isinstance(stop.code, int) else 2
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class UsageError(Exception):
-    """The command was called with something that is not there or cannot be read."""
+    """The command was called with an argument that does not exist or cannot be read."""
 
 
 def _version() -> str:

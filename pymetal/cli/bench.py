@@ -1,19 +1,21 @@
-"""`pymetal bench FILE.py`: how long functors take beside the torch operators of their names."""
+"""`pymetal bench FILE.py`: the time of functors and of the torch operators of their names."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
 import torch
 
+from pymetal.check.torch_operators import AgainstError, Operator, find_operator
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
-from pymetal.dtypes import DType, Kind, from_torch
+from pymetal.dtypes import DType, Kind
 from pymetal.runtime.operation import Operation
 
 _LAYOUTS = ("contiguous", "transposed", "broadcast")
@@ -38,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.py", help="the Python file with the functors")
     parser.add_argument("--only", metavar="NAME", action="append", help="measure this functor; may be repeated")
     parser.add_argument("--against", metavar="torch.NAME", help="the torch operator; default: the one of its name")
-    parser.add_argument("--device", default="cpu", choices=("cpu", "mps"), help="where the tensors are")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "mps"), help="the device of the tensors")
     parser.add_argument("--dtype", action="append", metavar="D", help="such as float16; default: all registered")
-    parser.add_argument("--seconds", type=float, default=0.1, help="how long each measurement takes at least")
+    parser.add_argument("--seconds", type=float, default=0.1, help="the least time of each measurement")
     parser.add_argument("--json", action="store_true", help="print one JSON array")
 
 
@@ -48,11 +50,13 @@ def run(args: argparse.Namespace) -> int:
     """Measures; returns the exit code."""
     if args.device == "mps" and not torch.backends.mps.is_available():
         raise UsageError("this machine has no MPS device")
-    rows = [
-        row
-        for functor in load_functors(args.file, args.only)
-        for row in measure(functor, find_operator(functor.name, args.against), args.device, args.dtype, args.seconds)
-    ]
+    rows: list[Row] = []
+    for functor in load_functors(args.file, args.only):
+        try:
+            operator = find_operator(functor.name, args.against)
+        except AgainstError as error:
+            raise UsageError(str(error)) from error
+        rows += measure(functor, operator, args.device, args.dtype, args.seconds)
     if args.json:
         print(json.dumps([asdict(row) for row in rows]))
         return 0
@@ -61,69 +65,35 @@ def run(args: argparse.Namespace) -> int:
 
     table = Table("functor", "dtype", "layout", "elements", "functor us", "torch us", "torch / functor")
     for row in rows:
-        theirs = "-" if row.torch_us is None else f"{row.torch_us:.1f}"
-        ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
         table.add_row(
-            row.functor, row.dtype, row.layout, f"{row.elements:,}", f"{row.functor_us:.1f}", theirs, ratio
+            row.functor, row.dtype, row.layout, f"{row.elements:,}", f"{row.functor_us:.1f}",
+            "-" if row.torch_us is None else f"{row.torch_us:.1f}", "-" if row.ratio is None else f"{row.ratio:.2f}",
         )  # fmt: skip
     Console().print(table)
     return 0
 
 
-def find_operator(name: str, against: str | None) -> Callable[..., Any] | None:
-    """The torch operator to compare with; None if there is none of that name.
-
-    Raises:
-        UsageError: `against` names nothing in torch.
-    """
-    if against is not None:
-        found: Any = torch
-        for part in against.removeprefix("torch.").split("."):
-            found = getattr(found, part, None)
-        if not callable(found):
-            raise UsageError(f"--against: torch has no {against}")
-        return found  # type: ignore[no-any-return]
-    for module in (torch, torch.special, torch.nn.functional):
-        if callable(found := getattr(module, name, None)):
-            return found  # type: ignore[no-any-return]
-    return None
-
-
 def measure(
-    functor: Operation, operator: Callable[..., Any] | None, device: str, only: list[str] | None, seconds: float
+    functor: Operation, operator: Operator | None, device: str, only: list[str] | None, seconds: float
 ) -> Iterator[Row]:
     """A row for each dtype, layout and size.
 
     Raises:
-        UsageError: a dtype of `only` is none that the functor is registered for.
+        UsageError: the functor is not registered for a dtype of `only`.
     """
-    for dtype in _chosen(functor, only):
-        for layout in _LAYOUTS:
-            for side in _SIDES:
-                operands = inputs(functor.arity.inputs, dtype, side, layout, device)
-                ours = _time(partial(functor, *operands), device, seconds)
-                theirs = None
-                if operator is not None:
-                    try:
-                        theirs = _time(partial(operator, *operands), device, seconds)
-                    except (RuntimeError, TypeError, NotImplementedError):
-                        theirs = None  # torch lacks the dtype, or takes other arguments
-                ratio = theirs / ours if theirs is not None else None
-                yield Row(functor.name, dtype.name.rstrip("_"), layout, side * side, ours, theirs, ratio)
-
-
-def _chosen(functor: Operation, only: list[str] | None) -> list[DType]:
-    if only is None:
-        return list(functor.ir.domain)
-    chosen = []
-    for name in only:
-        named = getattr(torch, name, None)
-        found = from_torch(named) if isinstance(named, torch.dtype) else None
-        if found is None or found not in functor.ir.domain:
-            registered = ", ".join(d.name.rstrip("_") for d in functor.ir.domain)
-            raise UsageError(f"{functor.name} is not registered for {name!r}; it is for {registered}")
-        chosen.append(found)
-    return chosen
+    registered = {dtype.name.rstrip("_"): dtype for dtype in functor.ir.domain}
+    for name in registered if only is None else only:
+        if name not in registered:
+            raise UsageError(f"{functor.name} is not registered for {name!r}; it is for {', '.join(registered)}")
+        for layout, side in itertools.product(_LAYOUTS, _SIDES):
+            operands = inputs(functor.arity.inputs, registered[name], side, layout, device)
+            ours, theirs = _time(partial(functor, *operands), device, seconds), None
+            if operator is not None:
+                # torch may lack the dtype, or take other arguments
+                with contextlib.suppress(RuntimeError, TypeError, NotImplementedError):
+                    theirs = _time(partial(operator.function, *operands), device, seconds)
+            ratio = theirs / ours if theirs is not None else None
+            yield Row(functor.name, name, layout, side * side, ours, theirs, ratio)
 
 
 def inputs(count: int, dtype: DType, side: int, layout: str, device: str) -> list[torch.Tensor]:

@@ -9,10 +9,11 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pymetal.check.run import PARTS, Checked, Options, check, elements, steps
+from pymetal.check.run import PARTS, CheckResult, Options, check, elements, steps
 from pymetal.check.torch_operators import AgainstError
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors
@@ -22,7 +23,7 @@ from pymetal.files import write_whole
 from pymetal.functor import Functor
 from pymetal.host import float_mode
 
-_PATIENCE = 1.0  # seconds before a progress bar shows
+_DELAY = 1.0  # seconds before a progress bar shows
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--part", choices=PARTS, action="append", help="check this alone; may be repeated")
     parser.add_argument("--samples", type=_times, default=1, metavar="N", help="N times as many random operands")
     parser.add_argument("--numerics", choices=float_mode.MODES, help="float arithmetic of the host device")
-    parser.add_argument("--replace", action="store_true", help="the functors take the place of upstream's own")
+    parser.add_argument("--replace", action="store_true", help="the functors replace upstream's own")
     parser.add_argument("--torch-headers", metavar="DIR", help="compile against the headers of another torch, instead")
     parser.add_argument("--report", metavar="DIR", help="write DIR/index.html with pictures")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -52,14 +53,14 @@ def _budget(text: str) -> float:
     with contextlib.suppress(ValueError):
         if (number := float(text)) >= 0:  # NaN is not
             return number
-    raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+    raise argparse.ArgumentTypeError(f"must be at least 0, not {text!r}")
 
 
 def _times(text: str) -> int:
     with contextlib.suppress(ValueError):
         if (number := int(text)) >= 1:
             return number
-    raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(r.findings for r in results) else 0
 
 
-def _check_all(functors: Sequence[Functor], options: Options, quiet: bool) -> list[Checked]:
+def _check_all(functors: Sequence[Functor], options: Options, quiet: bool) -> list[CheckResult]:
     chosen = [f for f in functors if elements(f, options)]
     with progress(sum(steps(f, options) for f in chosen), quiet) as step:
         return [check(f, options, step) for f in chosen]
@@ -93,7 +94,7 @@ def _check_all(functors: Sequence[Functor], options: Options, quiet: bool) -> li
 
 @contextlib.contextmanager
 def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A function that shows what is being done, on a bar that appears after a second; on terminals only."""
+    """A function that shows the current step, on a bar that appears after a second; on terminals only."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -104,14 +105,14 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
     bar = Progress(console=console, transient=True)
     task = bar.add_task("", total=total)
     count = itertools.count()
-    patience = threading.Timer(_PATIENCE, bar.start)
-    patience.daemon = True
-    patience.start()
+    timer = threading.Timer(_DELAY, bar.start)
+    timer.daemon = True
+    timer.start()
     try:
         yield lambda what: bar.update(task, description=what, completed=next(count))
     finally:
-        patience.cancel()
-        patience.join()
+        timer.cancel()
+        timer.join()
         bar.stop()
 
 
@@ -144,38 +145,33 @@ def _scalars(given: list[str] | None, functors: Sequence[Functor]) -> dict[str, 
     return found
 
 
-def _print(results: Sequence[Checked], args: argparse.Namespace) -> None:
+def _print(results: Sequence[CheckResult], args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps({"ok": not any(r.findings for r in results), "functors": [r.as_json() for r in results]}))
-        return
-    if args.quiet:
-        for result in results:
-            for found in result.findings:
-                print(found)
-        return
-    from rich.console import Console
+    elif args.quiet:
+        for finding in (finding for result in results for finding in result.findings):
+            print(finding)
+    else:
+        from rich.console import Console
 
-    from pymetal.check.table import print_results
+        from pymetal.check.table import print_results
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=200)
-    print_results(results, console)
+        console = Console()
+        print_results(results, console if console.is_terminal else Console(width=200))
 
 
-def _report(results: Sequence[Checked], folder: Path, file: str, quiet: bool) -> None:
-    from pymetal.check.report.page import page
+def _report(results: Sequence[CheckResult], folder: Path, file: str, quiet: bool) -> None:
+    from pymetal.check.report import page
 
     try:
         with progress(len(results), quiet) as step:
             text = page(results, Path(file).name, step)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "index.html"
-        write_whole(path, text)
+        write_whole(folder / "index.html", text)
     except OSError as error:
         raise UsageError(f"--report: {folder}: {error.strerror or error}") from error
     if not quiet:
-        print(f"report: {path}", file=sys.stderr)
+        print(f"report: {folder / 'index.html'}", file=sys.stderr)
 
 
 def _other_release(args: argparse.Namespace, functors: Sequence[Functor]) -> int:
@@ -189,11 +185,10 @@ def _other_release(args: argparse.Namespace, functors: Sequence[Functor]) -> int
     with progress(len(functors), args.quiet or args.json) as step:
         for functor in functors:
             step(functor.name)
-            rows.append(against_headers(functor, headers))
+            rows += against_headers([functor], headers)
     bad = [row for row in rows if not row.ok]
     if args.json:
-        listed = [{"functor": r.functor, "ok": r.ok, "why": r.why} for r in rows]
-        print(json.dumps({"ok": not bad, "torch": headers.release, "functors": listed}))
+        print(json.dumps({"ok": not bad, "torch": headers.release, "functors": [asdict(row) for row in rows]}))
     else:
         for row in bad if args.quiet else rows:
             print(f"{row.functor}: torch {headers.release}: {row.why}")

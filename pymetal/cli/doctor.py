@@ -1,4 +1,4 @@
-"""`pymetal doctor`: what this machine has that pymetal uses, what is missing, and whether a device computes right."""
+"""`pymetal doctor`: what pymetal uses on this machine, what is missing, and a self-test of a device."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
         return self_test.run(args.device, args.json, args.functors)
     if args.functors:
-        raise UsageError("--functors goes with --device")
+        raise UsageError("--functors needs --device")
     return _report(args.json)
 
 
@@ -79,14 +79,14 @@ def _report(as_json: bool) -> int:
     if as_json:
         print(json.dumps(report))
         return 1 if problem else 0
-    print(f"pymetal   {report['pymetal']}")
-    print(f"Python    {report['python']}")
-    print(f"torch     {report['torch']}")
-    print(f"system    {report['system']}")
-    print(f"compiler  {f'clang {compiler.version} ({shlex.join(compiler.command)})' if compiler else 'none'}")
-    print(f"MPS       {'yes' if report['mps'] else 'no'}")
-    kept = "" if not cache.is_temporary else ", for this process only"
-    print(f"cache     {cache.root} ({cache.size() / _MIB:.1f} MiB{kept})")
+    rows = {
+        "pymetal": report["pymetal"], "Python": report["python"], "torch": report["torch"], "system": report["system"],
+        "compiler": f"clang {compiler.version} ({shlex.join(compiler.command)})" if compiler else "none",
+        "MPS": "yes" if report["mps"] else "no",
+        "cache": f"{cache.root} ({cache.size() / _MIB:.1f} MiB{', for this process only' * cache.is_temporary})",
+    }  # fmt: skip
+    for name, text in rows.items():
+        print(f"{name:<10}{text}")
     if problem:
         print(problem, file=sys.stderr)
         return 1

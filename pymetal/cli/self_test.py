@@ -27,12 +27,12 @@ _LARGE = 300_001  # elements: more than those from which a thread of the dense k
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one functor.
+    """The result of one functor.
 
     Attributes:
-        dtypes: how many element types it was run for.
+        dtypes: how many dtypes it was run for.
         error: the largest one, in the units of `LIMIT`.
-        problem: None if all went well.
+        problem: what is wrong; None if nothing is.
     """
 
     file: str
@@ -123,8 +123,8 @@ def _error(functor: Functor, element: DType, shape: tuple[int, ...], device: tor
     with numerics("ieee"):
         actual = functor(*(o.to(device) for o in operands), **scalars).cpu()
     expected = functor.reference(*operands, **scalars)
-    assert actual.dtype == expected.dtype, f"{actual.dtype} came, not {expected.dtype}"
-    assert actual.shape == expected.shape, f"{tuple(actual.shape)} came, not {tuple(expected.shape)}"
+    assert actual.dtype == expected.dtype, f"the dtype is {actual.dtype}, not {expected.dtype}"
+    assert actual.shape == expected.shape, f"the shape is {tuple(actual.shape)}, not {tuple(expected.shape)}"
     return _distance(actual, expected, operands)
 
 
@@ -143,16 +143,11 @@ def _distance(actual: torch.Tensor, expected: torch.Tensor, operands: list[torch
 
 
 def _sample(element: DType, shape: tuple[int, ...], seed: int) -> torch.Tensor:
-    """Ordinary values: what the device computes is in question, not how functions behave at edges."""
+    """Ordinary values: this tests the device, not the functions at their edges."""
     generator = torch.Generator().manual_seed(seed)
-    match element.kind:
-        case Kind.FLOATING:
-            return torch.randn(shape, generator=generator).mul(2).to(element.torch)
-        case Kind.COMPLEX:
-            return torch.randn(shape, generator=generator, dtype=torch.complex64).to(element.torch)
-        case Kind.BOOL:
-            return torch.randint(0, 2, shape, generator=generator).bool()
-        case Kind.SIGNED:
-            return torch.randint(-9, 10, shape, generator=generator).to(element.torch)
-        case Kind.UNSIGNED:
-            return torch.randint(0, 10, shape, generator=generator).to(element.torch)
+    if element.kind is Kind.FLOATING:
+        return torch.randn(shape, generator=generator).mul(2).to(element.torch)
+    if element.kind is Kind.COMPLEX:
+        return torch.randn(shape, generator=generator, dtype=torch.complex64).to(element.torch)
+    low, high = {Kind.BOOL: (0, 2), Kind.SIGNED: (-9, 10), Kind.UNSIGNED: (0, 10)}[element.kind]
+    return torch.randint(low, high, shape, generator=generator).to(element.torch)

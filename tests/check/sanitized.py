@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT)]
@@ -20,7 +21,7 @@ CHECKED = "-fsanitize=address,undefined"
 MEANT = "-fno-sanitize=signed-integer-overflow,float-cast-overflow,vptr,function,alignment"
 FLAGS = (CHECKED, MEANT, "-fno-sanitize-recover=undefined", "-g1")
 _flags = build._code_flags
-build._code_flags = lambda numerics: (*_flags(numerics), *FLAGS)  # type: ignore[assignment]
+build._code_flags = lambda numerics: (*_flags(numerics), *FLAGS)
 
 
 def main() -> int:
@@ -43,7 +44,7 @@ def main() -> int:
             if dtype is torch.complex32:
                 continue  # torch copies none of them
             operands = [edge.repeat(200)[: 7 * 33].reshape(7, 33).roll(i, 0) for i in range(functor.arity.inputs)]
-            scalars = {p.name: 1 for p in functor.ir.overloads[0].function.scalars}
+            scalars: dict[str, Any] = {p.name: 1 for p in functor.ir.overloads[0].function.scalars}
             inner = [o.t() for o in operands]
             gaps = [o[:, ::2] for o in operands]
             rows = [operands[0], *(o[:1] for o in operands[1:])]

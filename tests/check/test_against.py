@@ -1,4 +1,4 @@
-"""The witness that the user names, and the one that is found: what cannot be compared is told, never dropped."""
+"""The operator that the user chooses, and the one that is found: what cannot be compared is reported, never dropped."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ constant = 3
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "functors.py").write_text(TEXT, encoding="utf-8")
-    (tmp_path / "own_witness.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "own_operators.py").write_text(OWN, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     return str(tmp_path / "functors.py")
 
@@ -81,17 +81,17 @@ def run(capsys: pytest.CaptureFixture[str], file: str, name: str, *arguments: st
         ("torch.topk", "TypeError: topk()"),
         ("torch.nn.functional.softmax", "depends on other elements"),
         ("mpmath.hypot", "TypeError"),
-        ("own_witness:raising", "KeyError: 'no such row'"),
-        ("own_witness:nothing", "it returns None, not a tensor"),
-        ("own_witness:short", "it returns the shape (3,) for operands of the shape (1024,)"),
-        ("own_witness:shape", "it returns the shape (512, 2)"),
-        ("own_witness:constant", "is no function"),
-        ("own_witness:nope", "no attribute 'nope'"),
+        ("own_operators:raising", "KeyError: 'no such row'"),
+        ("own_operators:nothing", "it returns None, not a tensor"),
+        ("own_operators:short", "it returns the shape (3,) for operands of the shape (1024,)"),
+        ("own_operators:shape", "it returns the shape (512, 2)"),
+        ("own_operators:constant", "is not a function"),
+        ("own_operators:nope", "no attribute 'nope'"),
         ("no_such_module:f", "No module named 'no_such_module'"),
         ("torch.nope", "there is no 'nope'"),
     ],
 )
-def test_a_witness_that_cannot_be_used_is_wrong_use(
+def test_an_operator_that_cannot_be_compared_is_wrong_use(
     file: str, capsys: pytest.CaptureFixture[str], against: str, words: str
 ) -> None:
     code, out, err = run(capsys, file, "twice", "--dtype", "float32", "--against", against, "--json")
@@ -106,17 +106,17 @@ def test_the_name_is_read_whatever_is_checked(file: str, capsys: pytest.CaptureF
 
 
 def test_dtypes_that_it_does_not_take_are_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    line = "own_witness:floats_only was not compared with twice at int32: it raises RuntimeError: floats alone"
-    code, out, _ = run(capsys, file, "twice", "--against", "own_witness:floats_only")
+    line = "own_operators:floats_only was not compared with twice at int32: it raises RuntimeError: floats alone"
+    code, out, _ = run(capsys, file, "twice", "--against", "own_operators:floats_only")
     assert (code, line in out) == (0, True)
-    _, out, _ = run(capsys, file, "twice", "--against", "own_witness:floats_only", "--json")
+    _, out, _ = run(capsys, file, "twice", "--against", "own_operators:floats_only", "--json")
     (functor,) = json.loads(out)["functors"]
     assert functor["notes"] == [line]
     assert [row["unused"] for row in functor["accuracy"]].count(None) == 1
 
 
 def test_no_operator_is_told(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    line = "no torch operator was compared: twice; name one with --against"
+    line = "no torch operator was compared with twice: none has its name; choose one with --against"
     code, out, _ = run(capsys, file, "twice", "--dtype", "float32")
     assert (code, line in out) == (0, True)
     _, out, _ = run(capsys, file, "twice", "--dtype", "float32", "--json")
@@ -132,12 +132,10 @@ def test_the_operators_defaults_apply(file: str, capsys: pytest.CaptureFixture[s
     operator = find_operator(name)
     assert operator is not None
     x = torch.linspace(-3, 3, 70)
-    found = call(operator, (x,), {})
-    assert found is not None
-    assert torch.equal(found, getattr(torch.nn.functional, name)(x))
+    assert torch.equal(call(operator, (x,), {}), getattr(torch.nn.functional, name)(x))
 
 
-@pytest.mark.parametrize(("name", "against"), [("relu", "torch.relu_"), ("twice", "own_witness:in_place")])
+@pytest.mark.parametrize(("name", "against"), [("relu", "torch.relu_"), ("twice", "own_operators:in_place")])
 def test_operands_are_not_overwritten(file: str, capsys: pytest.CaptureFixture[str], name: str, against: str) -> None:
     code, out, _ = run(capsys, file, name, "--against", against, "--json")
     (functor,) = json.loads(out)["functors"]

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,9 +20,9 @@ import pymetal
 from examples.addcmul import addcmul
 from examples.smooth_l1 import smooth_l1
 from pymetal import dtypes
-from pymetal.check import registration_checks
+from pymetal.check import registered, registration_checks
 from pymetal.check.releases import HeadersError, against_headers, open_headers
-from pymetal.check.report import highlight
+from pymetal.check.report import highlighted
 from pymetal.cli import check as command
 from pymetal.cli import main
 
@@ -63,7 +64,11 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     (functor,) = json.loads(out)["functors"]
     assert code == 1
     (row,) = functor["accuracy"]
-    assert (row["dtype"], row["exhaustive"], row["meaning"]["witness"]) == ("float16", False, "its meaning in float64")
+    assert (row["dtype"], row["exhaustive"], row["meaning"]["witness"]) == (
+        "float16",
+        False,
+        "its own formula in float64",
+    )
     assert row["early"]["count"] > 0
     assert {"PC007"} <= {f["code"] for f in functor["findings"]}
     assert all(Path(f["file"]).name == "written.py" for f in functor["findings"])
@@ -76,12 +81,12 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         (("--dtype", "float61"), "did you mean 'float16'"),
         (("--scalar", "beta"), "not NAME=NUMBER"),
         (("--scalar", "beta=1"), "no functor has 'beta'"),
-        (("--max-ulp", "nan"), "'nan' is no number from 0 on"),
-        (("--max-ulp=-1",), "'-1' is no number from 0 on"),
-        (("--max-ulp", "two"), "'two' is no number from 0 on"),
-        (("--samples", "0"), "'0' is no whole number from 1 on"),
-        (("--samples=-3",), "'-3' is no whole number from 1 on"),
-        (("--torch-headers", "nowhere"), "holds no c10/metal/indexing.h"),
+        (("--max-ulp", "nan"), "must be at least 0, not 'nan'"),
+        (("--max-ulp=-1",), "must be at least 0, not '-1'"),
+        (("--max-ulp", "two"), "must be at least 0, not 'two'"),
+        (("--samples", "0"), "must be a whole number of at least 1, not '0'"),
+        (("--samples=-3",), "must be a whole number of at least 1, not '-3'"),
+        (("--torch-headers", "nowhere"), "there is no c10/metal/indexing.h in nowhere"),
     ],
 )
 def test_wrong_use(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str) -> None:
@@ -91,34 +96,31 @@ def test_wrong_use(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...
 
 
 def test_registered_form() -> None:
-    found = registration_checks.check_form(smooth_l1, [dtypes.float16])
+    found = registration_checks.check_registered_form(smooth_l1, [dtypes.float16])
     assert found.findings == ()
-    assert found.kernels == len(found.kinds) == 12
+    assert found.kernels == len(found.forms) == 12
     assert found.names == 36
 
 
 def test_headers_that_are_too_old_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registration_checks, "installed_release", lambda: (2, 14))
-    (found,) = registration_checks.check_form(addcmul, [dtypes.float32]).findings
+    (found,) = registration_checks.check_registered_form(addcmul, [dtypes.float32]).findings
     assert found.kind.code == "PC014"
     assert found.message == "needs torch 2.15: REGISTER_TERNARY_ALPHA_OP is not in the headers of torch 2.14"
 
 
 def test_a_missing_kernel_and_other_bits_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = registration_checks.registered.kernel_names
-    run = registration_checks.registered.run
+    names, run = registered.kernel_names, registered.run
 
-    def off(*args: object, **keywords: object) -> torch.Tensor:
-        result = run(*args, **keywords)  # type: ignore[arg-type]
+    def off(*args: Any, **keywords: Any) -> torch.Tensor:
+        result = run(*args, **keywords)
         result.view(-1)[17] += 1
         return result
 
-    monkeypatch.setattr(
-        registration_checks.registered, "kernel_names", lambda f: [*names(f), "smooth_l1_dense_float_ulong"]
-    )
-    monkeypatch.setattr(registration_checks.registered, "run", off)
-    monkeypatch.setattr(registration_checks.registered, "forms", lambda f: ["dense"])
-    found = registration_checks.check_form(smooth_l1, [dtypes.float32])
+    monkeypatch.setattr(registered, "kernel_names", lambda f: [*names(f), "smooth_l1_dense_float_ulong"])
+    monkeypatch.setattr(registered, "run", off)
+    monkeypatch.setattr(registered, "forms", lambda f: ["dense"])
+    found = registration_checks.check_registered_form(smooth_l1, [dtypes.float32])
     assert [f.slug for f in found.findings] == ["form-missing", "form-differs"]
     assert "smooth_l1_dense_float_ulong" in found.findings[0].message
     assert "; 1 element" in found.findings[1].message
@@ -131,9 +133,9 @@ def test_names_of_upstream_are_known() -> None:
     assert found is not None
     assert found[0] == "hypot_dense_float_float"
     assert registration_checks.clashes(written.product) is None
-    slugs = [f.slug for f in registration_checks.check_form(load()["hypot"], [], replaces=False).findings]
+    slugs = [f.slug for f in registration_checks.check_registered_form(load()["hypot"], [], replaces=False).findings]
     assert slugs == ["clash"]
-    assert registration_checks.check_form(load()["hypot"], [], replaces=True).findings == ()
+    assert registration_checks.check_registered_form(load()["hypot"], [], replaces=True).findings == ()
 
 
 def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +146,7 @@ def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     (tmp_path / "version.txt").write_text("2.13.7\n")
     headers = open_headers(tmp_path)
     assert (headers.release, headers.version) == ("2.13.7", (2, 13))
-    assert against_headers(smooth_l1, headers).ok
+    assert against_headers([smooth_l1], headers)[0].ok
     code, out, _ = run(capsys, "--only", "product", "--torch-headers", str(tmp_path))
     assert (code, "product: torch 2.13.7: 39 kernels" in out) == (0, True)
     indexing = target / "c10" / "metal" / "indexing.h"
@@ -152,17 +154,17 @@ def test_other_headers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     indexing.write_text(
         text.replace("#define REGISTER_BINARY_ALPHA_OP(", "#define REGISTER_NOTHING("), encoding="utf-8"
     )
-    broken = against_headers(smooth_l1, headers)
+    (broken,) = against_headers([smooth_l1], headers)
     assert not broken.ok
     assert "does not compile" in broken.why
-    with pytest.raises(HeadersError, match="holds no"):
+    with pytest.raises(HeadersError, match="there is no"):
         open_headers(tmp_path / "torch" / "include" / "c10")
 
 
 def test_functions_of_a_kernel_are_coloured() -> None:
     """A definition at the start of the text takes pygments another way than a struct does."""
     text = "inline half f(const device bfloat* x) {\n  return half(x[0]); // one\n}\n"
-    body = highlight.metal(text)
+    body = highlighted(text)
     assert '<span class="kt">half</span>' in body
     assert '<span class="kt">bfloat</span>' in body
     assert html.unescape(re.sub("<[^>]+>", "", body)) == text
@@ -232,20 +234,20 @@ def test_the_page_in_a_browser(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert all(int(width) > 500 for width in title.split(","))
 
 
-@pytest.mark.parametrize(("terminal", "quiet", "patience", "shown"), [
+@pytest.mark.parametrize(("terminal", "quiet", "delay", "shown"), [
     (True, False, 0.0, True), (True, True, 0.0, False), (False, False, 0.0, False), (True, False, 60.0, False),
 ])  # fmt: skip
 def test_bars(
-    terminal: bool, quiet: bool, patience: float, shown: bool, monkeypatch: pytest.MonkeyPatch,
+    terminal: bool, quiet: bool, delay: float, shown: bool, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     """On terminals, after a while, and not with --quiet."""
-    monkeypatch.setattr("pymetal.cli.check._PATIENCE", patience)
+    monkeypatch.setattr("pymetal.cli.check._DELAY", delay)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda self: terminal))
     with command.progress(2, quiet) as step:
         step("first thing")
-        for timer in [t for t in threading.enumerate() if isinstance(t, threading.Timer) and patience == 0]:
+        for timer in [t for t in threading.enumerate() if isinstance(t, threading.Timer) and delay == 0]:
             timer.join()
         step("second thing")
     err = capsys.readouterr().err

@@ -20,6 +20,7 @@ import torch
 import trees
 from hypothesis import strategies as st
 
+import pymetal
 from pymetal import host
 from pymetal.errors import PyMetalError
 from pymetal.host.cache import Cache
@@ -32,7 +33,7 @@ TIMES = int(os.environ.get("PYMETAL_FUZZ", "1"))
 ROOT = Path(__file__).parents[2]
 
 
-def examples(count: int) -> Any:
+def examples(count: int) -> hypothesis.settings:
     return hypothesis.settings(
         max_examples=count * TIMES, suppress_health_check=list(hypothesis.HealthCheck), database=None
     )
@@ -116,7 +117,7 @@ def test_functors(source: str, seed: int, tmp_path_factory: pytest.TempPathFacto
     except SyntaxError:
         return  # Python's own: `break` outside a loop
     for value in vars(module).values():
-        if isinstance(value, toolbox.Functor):
+        if isinstance(value, pymetal.Functor):
             assert value.metal_source.isascii()
 
 

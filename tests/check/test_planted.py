@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 import pymetal
-from pymetal.check.run import Checked, Options, check
+from pymetal.check.run import CheckResult, Options, check
 
 Plant = Callable[[str, str, str, str], dict[str, pymetal.Functor]]
 
@@ -92,7 +92,7 @@ FAULTS: dict[str, Fault] = {
 }  # fmt: skip
 
 
-def looked_at(functor: pymetal.Functor, dtype: str, parts: tuple[str, ...] = ("accuracy",)) -> Checked:
+def looked_at(functor: pymetal.Functor, dtype: str, parts: tuple[str, ...] = ("accuracy",)) -> CheckResult:
     return check(functor, Options(parts=parts, dtypes=(dtype,)))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import device_cases
 import mps_stand_in
 import pytest
 import torch
@@ -93,7 +94,9 @@ def test_every_example(capsys: pytest.CaptureFixture[str]) -> None:
     """The examples that stand alone; those of ATen are compared elsewhere, and the same way."""
     folder = Path(__file__).parents[2] / "examples"
     files = [str(p) for p in sorted(folder.glob("*.py")) if p.stem != "__init__"]
-    code, out, _ = run(capsys, "--device", "host", "--json", "--functors", *files)
+    with device_cases.batched() as (batch, _):  # all kernels are compiled together, in the second run
+        for batch.collecting in (True, False):
+            code, out, _ = run(capsys, "--device", "host", "--json", "--functors", *files)
     report = json.loads(out)
     assert code == 0
     assert {Path(f).name for f in files} == {row["file"] for row in report["functors"]}

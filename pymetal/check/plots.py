@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 import io
 import math
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from pymetal.check.measure import Measurement
+from pymetal.check.measurement import Measurement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found,unused-ignore]
@@ -22,25 +23,13 @@ _LOOKS = {
 _CELLS = 48  # of an image's side
 
 
-def available() -> bool:
-    """Whether matplotlib is installed."""
-    try:
-        import matplotlib  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def plot(measured: Measurement) -> dict[str, str]:
-    """`data:` addresses of a picture by look; empty where there is nothing to draw: complex numbers, integers."""
-    operands, errors = measured.trace.operands, measured.trace.errors
-    if operands[0].is_complex() or not _is_inexact(measured) or not len(errors):
+    """`data:` URLs of a picture, light and dark; none without matplotlib, for complex numbers and for integers."""
+    operands, errors = measured.operands, measured.errors
+    inexact = measured.result.startswith(("float", "bfloat"))
+    if operands[0].is_complex() or not inexact or not len(errors) or importlib.util.find_spec("matplotlib") is None:
         return {}
     return {look: _picture(measured, operands, errors, look) for look in _LOOKS}
-
-
-def _is_inexact(measured: Measurement) -> bool:
-    return measured.result.startswith(("float", "bfloat"))
 
 
 def _picture(measured: Measurement, operands: tuple[Tensor, ...], errors: Tensor, look: str) -> str:
