@@ -40,8 +40,8 @@ def main() -> int:
     groups: dict[tuple[str | None, str | None, str], list[str]] = {}
     for name, types_of in sorted(found.items()):
         for first, last in sorted({(str(span[0]), span[1]) for span in types_of.values()}, key=str):
-            types = " ".join(sorted(t for t, span in types_of.items() if span == [first, last]))
-            groups.setdefault((first, last, types), []).append(name)
+            alike = " ".join(sorted(t for t, span in types_of.items() if span == [first, last]))
+            groups.setdefault((first, last, alike), []).append(name)
     lines = []
     for (first, last, types), functors in groups.items():
         head = f'"first": {json.dumps(first)}, "last": {json.dumps(last)}'
