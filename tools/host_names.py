@@ -43,8 +43,8 @@ def main() -> int:
             alike = " ".join(sorted(t for t, span in types_of.items() if span == [first, last]))
             groups.setdefault((first, last, alike), []).append(name)
     lines = []
-    for (first, last, types), functors in groups.items():
-        head = f'"first": {json.dumps(first)}, "last": {json.dumps(last)}'
+    for (since, until, types), functors in groups.items():
+        head = f'"first": {json.dumps(since)}, "last": {json.dumps(until)}'
         lines.append(f'{{{head}, "functors": {json.dumps(" ".join(functors))},\n  "types": {json.dumps(types)}}}')
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text(
