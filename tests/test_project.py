@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import importlib.util
+import importlib.metadata
 import itertools
 import re
 import shlex
@@ -86,7 +86,7 @@ def test_a_command_names_what_exists(line: str, pytestconfig: pytest.Config) -> 
         importlib.import_module(f"pymetal.cli.{command}").configure(parser)
         parser.parse_args(options)
     else:
-        assert importlib.util.find_spec(program.replace("-", "_")), f"{program} is not installed"
+        importlib.metadata.distribution(program)  # raises if it is not installed
     if program == "pip":
         for extra in re.findall(r"\[(\w+)\]", line):
             assert re.search(rf"^{extra} = \[", section("project.optional-dependencies"), re.MULTILINE), extra

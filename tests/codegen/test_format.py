@@ -63,7 +63,7 @@ def test_what_runs_is_what_is_sent(name: str) -> None:
     """The functor's text in the kernel of a call, which is not formatted, has the tokens of the text that is sent."""
     functor = FUNCTORS[name]
     x = torch.ones(2, dtype=functor.ir.domain[0].torch)
-    scalars = {name: 1 for name, _, default, _ in functor.signature.scalars if default is None}
+    scalars = {s.name: 1 for s in functor.signature.scalars if s.default is None}
     runs = functor.jit_source(*[x] * functor.arity.inputs, **scalars)
     assert functor.text.source in runs
     assert tokens(functor.text.source) == tokens(functor.functor_source)

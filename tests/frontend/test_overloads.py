@@ -173,11 +173,8 @@ COMPLEX = "is_complex_v<T>"
         (lt, [(None, "T, T", "bool")]),
         (copysign, [(FLOAT, "T, T", "T"), (WHOLE, "T, T", "float")]),
         (logaddexp, [(SCALAR, "T, T", "T"), (WHOLE, "T, T", "float"), (COMPLEX, "T, T", "T")]),
-        (
-            div_floor,
-            [(FLOAT, "T, T", "T"), (f"{WHOLE} && is_signed_v<T>", "T, T", "T"),
-             (f"{WHOLE} && !is_signed_v<T>", "T, T", "T")],
-        ),
+        # Upstream's two for integers agree here: `//` of integers is c10's floor_divide.
+        (div_floor, [(FLOAT, "T, T", "T"), (WHOLE, "T, T", "T")]),
         (xlogy, [(FLOAT, "T, T", "T"), (WHOLE, "T, T", "float"), (None, "bool, bool", "float")]),
         (make_complex, [(None, "T, T", "vec2type_t<T>")]),
         # Upstream writes the complex one twice, for float2 and half2; bodies that agree are one template here.
