@@ -86,7 +86,8 @@ def test_a_command_names_what_exists(line: str, pytestconfig: pytest.Config) -> 
         importlib.import_module(f"pymetal.cli.{command}").configure(parser)
         parser.parse_args(options)
     else:
-        importlib.metadata.distribution(program)  # raises if it is not installed
+        # The latter raises if it is not installed.
+        assert program in sys.stdlib_module_names or importlib.metadata.distribution(program)
     if program == "pip":
         for extra in re.findall(r"\[(\w+)\]", line):
             assert re.search(rf"^{extra} = \[", section("project.optional-dependencies"), re.MULTILINE), extra
