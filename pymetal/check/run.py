@@ -39,10 +39,6 @@ class Options:
     replaces: bool = False  # the functors replace upstream's own
 
 
-# The keys of `--json` stay as they are; these differ from the names of the fields.
-_JSON_KEYS = {"reference": "witness", "forms": "kinds"}
-
-
 @dataclass(frozen=True)
 class CheckResult:
     """What was found about one functor."""
@@ -69,8 +65,7 @@ class CheckResult:
 def _plain(value: Any) -> Any:
     """Dataclasses as dicts of what their repr shows, tuples as lists, numbers that JSON lacks as strings."""
     if is_dataclass(value):
-        names = [f.name for f in fields(value) if f.repr]
-        return {_JSON_KEYS.get(name, name): _plain(getattr(value, name)) for name in names}
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.repr}
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
     if isinstance(value, float):

@@ -128,7 +128,7 @@ def test_the_operators_defaults_apply(file: str, capsys: pytest.CaptureFixture[s
     _, out, _ = run(capsys, file, name, "--json")
     (functor,) = json.loads(out)["functors"]
     assert functor["notes"] == []
-    assert functor["accuracy"][0]["against"]["witness"] == f"aten.{name} in float64"
+    assert functor["accuracy"][0]["against"]["reference"] == f"aten.{name} in float64"
     operator = find_operator(name)
     assert operator is not None
     x = torch.linspace(-3, 3, 70)

@@ -64,7 +64,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     (functor,) = json.loads(out)["functors"]
     assert code == 1
     (row,) = functor["accuracy"]
-    assert (row["dtype"], row["exhaustive"], row["meaning"]["witness"]) == (
+    assert (row["dtype"], row["exhaustive"], row["meaning"]["reference"]) == (
         "float16",
         False,
         "its own formula in float64",
