@@ -50,7 +50,7 @@ class Mismatch(AssertionError):
     """Two of the three do not agree, or one of them failed."""
 
     def __init__(self, program: Program | str, what: str) -> None:
-        text = program if isinstance(program, str) else f"{program.text}\n{program.functor.functor_source}"
+        text = program if isinstance(program, str) else f"{program.text}\n{program.functor.text.source}"
         super().__init__(f"{what}\n{text}")
 
     def of(self, seed: int) -> Mismatch:
@@ -93,7 +93,7 @@ def compiled(programs: Sequence[Program]) -> Any:
     parts = [*(f"#include <{h}>\n" for h in wanted), "#include <metal_stdlib>\nusing namespace metal;\n"]
     for index, program in enumerate(programs):
         # Helpers of helpers, inlined in nested loops, take clang minutes.
-        text = program.functor.functor_source.replace("inline ", "__attribute__((noinline)) inline ")
+        text = program.functor.text.source.replace("inline ", "__attribute__((noinline)) inline ")
         parts.append(f"namespace program_{index} {{\n{text}}}\n")
         for dtype in program.dtypes:
             type_ = METAL[dtype]

@@ -122,7 +122,7 @@ def test_every_name_in_every_role(part: int, tmp_path: Path) -> None:
     for number, name in enumerate(names):
         for role, function in ROLES.items():
             functor = getattr(module, f"{role}_{number}")()
-            programs.append((name, role, differential.Program(functor.functor_source, "float32", functor)))
+            programs.append((name, role, differential.Program(functor.text.source, "float32", functor)))
             wanted.append([function(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
     with toolbox.unoptimized():
         library = differential.compiled([p for _, _, p in programs])
@@ -131,7 +131,7 @@ def test_every_name_in_every_role(part: int, tmp_path: Path) -> None:
         getattr(library, f"run_{index}_float")(out, a, b)
         assert out.tolist() == expected, (name, role)
         assert program.functor.reference(a, b).tolist() == expected, (name, role)
-        assert program.functor.functor_source.isascii()
+        assert program.functor.text.source.isascii()
 
 
 def test_names_that_become_one_stay_two(tmp_path: Path) -> None:
