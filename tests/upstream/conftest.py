@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -36,6 +37,4 @@ def repository(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def functors() -> ModuleType:
     """The functors to place."""
-    import upstream_functors
-
-    return upstream_functors
+    return importlib.import_module("upstream_functors")
