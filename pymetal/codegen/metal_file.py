@@ -42,16 +42,21 @@ def headers(checked: CheckedFunction) -> set[str]:
     return {"c10/metal/utils.h", *(op.header for op in ir.uses(checked) if op.header is not None)}
 
 
+def preamble(wanted: Iterable[str]) -> str:
+    """The lines that a Metal file begins with: it includes these headers, and opens Metal's namespace."""
+    includes = "".join(f"#include <{h}>\n" for h in sorted(wanted))
+    return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n"
+
+
 def metal_file(entries: Sequence[Entry]) -> str:
     """The text of a file with `entries`: self-contained, ASCII, the same bytes for the same input."""
     wanted = {_INDEXING}.union(*(headers(e.checked) for e in entries))
-    includes = "".join(f"#include <{h}>\n" for h in sorted(wanted))
     blocks = [lines(e.registrations, e.arity) for e in entries]
     helpers = dict.fromkeys(h for _, used in blocks for h in used)
     release, reason = required_release(entries)
     note = f"// Needs torch {release[0]}.{release[1]}: {reason}.\n\n" if release > (2, 8) else ""
     parts = [
-        f"{note}{includes}#include <metal_stdlib>\n\nusing namespace metal;\n",
+        note + preamble(wanted),
         *_pieces(entries).values(),
         *(definition(h) for h in helpers),
         *("".join(f"{line}\n" for line in block) for block, _ in blocks),

@@ -14,7 +14,7 @@ import torch
 from pymetal import dtypes, ir
 from pymetal.codegen.functor_text import functor_text
 from pymetal.codegen.launch_kernels import KERNEL, Form, LaunchKey, Role, launch_kernel
-from pymetal.codegen.metal_file import headers
+from pymetal.codegen.metal_file import headers, preamble
 from pymetal.debug.instrument import DEFINITIONS, Site, instrument
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, Span
@@ -116,9 +116,7 @@ def _source(caller: Caller, instrumented: ir.CheckedFunction, element: DType, si
     address = f"s{len(scalars) - 1}"
     # Each element has bytes of its own.
     kernel = launch_kernel(caller.name, key).replace(f"ulong({address})", f"(ulong({address}) + ulong(i) * {sites})")
-    includes = "".join(f"#include <{h}>\n" for h in sorted(headers(instrumented)))
-    whole = f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n{DEFINITIONS}\n{text.source}\n{kernel}"
-    return whole, scalars
+    return f"{preamble(headers(instrumented))}{DEFINITIONS}\n{text.source}\n{kernel}", scalars
 
 
 def _events(sites: list[Site], log: torch.Tensor, operands: tuple[torch.Tensor, ...]) -> Iterator[Event]:

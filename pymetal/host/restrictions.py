@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from pymetal.errors import MetalSyntaxError
 from pymetal.host.diagnostics import SHIM
-from pymetal.host.metal_text import LINE, match_bracket
+from pymetal.host.rewrite import LINE, match_bracket
 
 _NOT_METAL = "Metal does not have it"
 _NOT_HERE = "the host device cannot run it"

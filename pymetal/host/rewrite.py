@@ -11,8 +11,9 @@ from __future__ import annotations
 import functools
 import re
 
-from pymetal.host.metal_text import match_bracket
+from pymetal.errors import MetalSyntaxError
 
+LINE = re.compile(r'^#(?:line)? (\d+) "((?:[^"\\]|\\.)*)"[^\n]*\n', re.MULTILINE)
 _TOKEN = re.compile(
     r"""
     (?P<skip>"(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | ^[ \t]*\#[^\n]*)
@@ -29,6 +30,35 @@ _ASSIGNS = re.compile(r"\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
 _OPERATOR_NAME = re.compile(r"\boperator\s*$")
 _TEMPLATE_OPEN = re.compile(r"\w<|>|<")
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
+
+
+def place(text: str, at: int) -> str:
+    """``file:line`` of an offset into preprocessed text, by its line markers."""
+    line, file, start = 1, "program_source", 0
+    for match in LINE.finditer(text, 0, at):
+        line, file, start = int(match[1]), match[2], match.end()
+    return f"{file}:{line + text.count(chr(10), start, at)}"
+
+
+def match_bracket(text: str, at: int) -> int:
+    """The offset after the bracket that closes the one at `at`; round, square, curly or angle."""
+    pairs = {"(": ")", "[": "]", "{": "}", "<": ">"}
+    stack = [pairs[text[at]]]
+    position = at + 1
+    while stack and position < len(text):
+        c = text[position]
+        if c == '"' or (c == "'" and not text[position - 1 : position].isdigit()):
+            position += 1
+            while position < len(text) and text[position] != c:
+                position += 2 if text[position] == "\\" else 1
+        elif c == stack[-1] and not (c == ">" and text[position - 1] == "-"):
+            stack.pop()
+        elif c in "([{" or (c == "<" and stack[-1] == ">"):
+            stack.append(pairs[c])
+        position += 1
+    if stack:
+        raise MetalSyntaxError(f"{place(text, at)}: error: unbalanced {text[at]!r}")
+    return position
 
 
 def float_literal(text: str) -> str:

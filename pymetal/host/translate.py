@@ -13,8 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pymetal.errors import MetalSyntaxError
-from pymetal.host.metal_text import match_bracket, place
-from pymetal.host.rewrite import rewrite
+from pymetal.host.rewrite import match_bracket, place, rewrite
 from pymetal.host.signature import Parameter, assign_sources, parse_parameters
 
 _START = re.compile(r"\btemplate\b|\bkernel\b|^[ \t]*#[^\n]*", re.MULTILINE)

@@ -12,7 +12,7 @@ import torch
 from pymetal.arity import installed_release
 from pymetal.codegen.functor_text import FunctorText
 from pymetal.codegen.launch_kernels import KERNEL, LaunchKey, launch_kernel
-from pymetal.codegen.metal_file import headers, needs
+from pymetal.codegen.metal_file import headers, needs, preamble
 from pymetal.errors import DeviceError, MetalSyntaxError, Span
 from pymetal.ir import CheckedFunction
 from pymetal.runtime.device import Device, Kernel
@@ -78,6 +78,5 @@ class Programs:
 
     def source(self, key: LaunchKey) -> str:
         """The Metal text that is compiled for a call: the functor's own, not formatted, and a launch kernel."""
-        includes = "".join(f"#include <{h}>\n" for h in sorted(headers(self.checked)))
         kernel = launch_kernel(self.checked.name, key)
-        return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n\n{self.text.source}\n{kernel}"
+        return f"{preamble(headers(self.checked))}\n{self.text.source}\n{kernel}"

@@ -339,7 +339,7 @@ def test_the_key_holds_every_file_of_the_host_package(tmp_path: Path, monkeypatc
     shutil.copytree(build.ROOM, room, ignore=shutil.ignore_patterns("__pycache__"))
     copied = sorted(path for path in room.rglob("*") if path.is_file())
     assert build.room_files(room) == copied
-    assert {"metal_text.py", "function_constants.py", "elementary.h", "metal_stdlib"} <= {path.name for path in copied}
+    assert {"rewrite.py", "function_constants.py", "elementary.h", "metal_stdlib"} <= {path.name for path in copied}
     monkeypatch.setattr(build, "ROOM", room)
 
     def key() -> str:

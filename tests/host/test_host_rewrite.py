@@ -7,8 +7,7 @@ import torch
 from host_helper import evaluate
 
 from pymetal.errors import MetalSyntaxError
-from pymetal.host.metal_text import match_bracket, place
-from pymetal.host.rewrite import float_literal, rewrite
+from pymetal.host.rewrite import float_literal, match_bracket, place, rewrite
 from pymetal.host.signature import parse_parameters, split_list
 from pymetal.host.translate import translate
 
