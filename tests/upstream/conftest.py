@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -37,4 +36,6 @@ def repository(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def functors() -> ModuleType:
     """The functors to place."""
-    return importlib.import_module("upstream_functors")
+    import upstream_functors
+
+    return upstream_functors
