@@ -25,47 +25,49 @@ class FunctorText:
     """The text of a functor, each statement on a line of its own.
 
     Attributes:
-        pieces: by name, in the order in which Metal needs them: tables, helper functions, functors that are called, the
+        definitions: by name, in the order in which Metal needs them: tables, helper functions, functors that are called, the
             parameter struct, and last the functor's own struct.
         spans: for each line of `source`, the place in the user's file that it comes from.
         scalar_types: what the alpha macros call the scalar argument at each dtype; empty if there is none.
     """
 
-    pieces: dict[str, str]
+    definitions: dict[str, str]
     scalar_types: dict[DType, str]
     spans: tuple[Span | None, ...] = ()
 
     @property
     def source(self) -> str:
-        """All pieces."""
-        return "\n".join(self.pieces.values())
+        """All definitions."""
+        return "\n".join(self.definitions.values())
 
     def formatted(self) -> FunctorText:
         """The same text as it is sent: with line breaks as clang-format has them."""
-        return replace(self, pieces={name: format_metal(text) for name, text in self.pieces.items()}, spans=())
+        return replace(
+            self, definitions={name: format_metal(text) for name, text in self.definitions.items()}, spans=()
+        )
 
 
 def functor_text(checked: CheckedFunction) -> FunctorText:
     """The functor's struct, with its docstring as a comment, and what it needs before it."""
-    pieces: dict[str, list[Line]] = {}
+    definitions: dict[str, list[Line]] = {}
     for callee in (*ir.callees(checked), checked):
         for name, table in tables(callee).items():
             lines = [Line(table_text(name, table))]
-            if pieces.setdefault(name, lines) != lines:
+            if definitions.setdefault(name, lines) != lines:
                 raise CallError(
                     f"two arrays of {checked.name} are called {name}", hint="Rename a tuple or its function."
                 )
         if callee.helper:
-            pieces[helper_name(callee.name)] = _helper(callee)
+            definitions[helper_name(callee.name)] = _helper(callee)
         else:
             params = params_struct(callee)
-            pieces.update({f"{callee.name}_params": params} if params else {})
-            pieces[f"{callee.name}_functor"] = _struct(callee)
+            definitions.update({f"{callee.name}_params": params} if params else {})
+            definitions[f"{callee.name}_functor"] = _struct(callee)
     scalars = {d: scalar_type(checked, d) for d in checked.domain}
     return FunctorText(
-        {name: "".join(f"{line.text}\n" for line in lines) for name, lines in pieces.items()},
+        {name: "".join(f"{line.text}\n" for line in lines) for name, lines in definitions.items()},
         {d: t for d, t in scalars.items() if t is not None},
-        tuple(line.span for lines in pieces.values() for line in (*lines, Line(""))),
+        tuple(line.span for lines in definitions.values() for line in (*lines, Line(""))),
     )
 
 

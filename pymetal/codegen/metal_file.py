@@ -57,25 +57,25 @@ def metal_file(entries: Sequence[Entry]) -> str:
     note = f"// Needs torch {release[0]}.{release[1]}: {reason}.\n\n" if release > (2, 8) else ""
     parts = [
         note + preamble(wanted),
-        *_pieces(entries).values(),
+        *_definitions(entries).values(),
         *(definition(h) for h in helpers),
         *("".join(f"{line}\n" for line in block) for block, _ in blocks),
     ]
     return format_metal("\n".join(parts))
 
 
-def _pieces(entries: Sequence[Entry]) -> dict[str, str]:
-    """The pieces of all functors, each once.
+def _definitions(entries: Sequence[Entry]) -> dict[str, str]:
+    """The definitions of all functors, each once.
 
     Raises:
-        CallError: two pieces of one name have different texts.
+        CallError: two definitions of one name have different texts.
     """
-    pieces: dict[str, str] = {}
+    definitions: dict[str, str] = {}
     for entry in entries:
-        for name, text in entry.text.pieces.items():
-            if pieces.setdefault(name, text) != text:
+        for name, text in entry.text.definitions.items():
+            if definitions.setdefault(name, text) != text:
                 raise CallError(f"two different functions of the file are called {name}", hint="Rename one of them.")
-    return pieces
+    return definitions
 
 
 def needs(checked: CheckedFunction) -> list[tuple[str, tuple[int, int]]]:

@@ -82,7 +82,7 @@ class Operation:
 
     @functools.cached_property
     def text(self) -> FunctorText:
-        """The functor's Metal text, in pieces, not formatted.
+        """The functor's Metal text, definition by definition, not formatted.
 
         Raises:
             FunctorTypeError: no body serves one of the dtypes of `dtypes=`. All overloads have been added by now.

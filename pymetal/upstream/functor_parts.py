@@ -23,9 +23,11 @@ def insert_parts(text: str, path: str, entry: Entry, *, replace: bool) -> str:
         PyMetalError: a part of that name is there with another text, and `replace` is not set.
     """
     name = entry.checked.name
-    own_parts = "\n".join(entry.text.pieces[k] for k in (f"{name}_params", f"{name}_functor") if k in entry.text.pieces)
+    own_parts = "\n".join(
+        entry.text.definitions[k] for k in (f"{name}_params", f"{name}_functor") if k in entry.text.definitions
+    )
     missing = []
-    for key, part in entry.text.pieces.items():
+    for key, part in entry.text.definitions.items():
         if key not in (f"{name}_params", f"{name}_functor"):
             found = _extent(text, key)
             if found is None:

@@ -117,7 +117,9 @@ _CPP_TYPES = {d.metal: d.cpp for d in dtypes.ALL if d.cpp}
 
 def _params_struct(entry: Entry) -> str:
     """The host's view of the functor's parameter struct: the same members in the same order."""
-    match = re.search(r"struct \w+_params \{\n(.*?)\};\n", entry.text.pieces[f"{entry.checked.name}_params"], re.DOTALL)
+    match = re.search(
+        r"struct \w+_params \{\n(.*?)\};\n", entry.text.definitions[f"{entry.checked.name}_params"], re.DOTALL
+    )
     assert match is not None
     members = []
     for type_, member in re.findall(r"^\s*(\w+) (\w+);$", match[1], re.MULTILINE):
