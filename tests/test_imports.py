@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,33 @@ def test_every_module_has_a_room(graph: rooms.Graph) -> None:
     assert len(graph) > 40
     for module in graph:
         rooms.rank(module)
+
+
+def private_reads(path: Path) -> list[str]:
+    """Attributes that a module reads of another module's objects although their names say that they are private."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            owner = ast.unparse(node.value)
+            if owner.partition(".")[0] not in OWN_OR_LIBRARY and node.attr not in TORCH:
+                found.append(f"{path.relative_to(rooms.PACKAGE)}:{node.lineno}: {owner}.{node.attr}")
+    return found
+
+
+# torch has no public way to these.
+TORCH = {"_is_zerotensor"}
+OWN_OR_LIBRARY = {"self", "cls", "other", "super()", "torch", "forward_ad", "argparse", "os", "sys"}
+
+
+def test_no_private_attribute_is_read_from_elsewhere() -> None:
+    assert [read for path in sorted(rooms.PACKAGE.rglob("*.py")) for read in private_reads(path)] == []
+
+
+def test_a_private_attribute_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rooms, "PACKAGE", tmp_path)
+    path = tmp_path / "check.py"
+    path.write_text("functor._caller\nself._own\ntorch._C\n", encoding="utf-8")
+    assert private_reads(path) == ["check.py:1: functor._caller"]
 
 
 def test_the_checks_see_what_they_are_for(graph: rooms.Graph) -> None:

@@ -23,7 +23,7 @@ _GRID, _MOST = 4096, 4000  # elements for each dtype: of the grid, which comes f
 _SCALARS = (None, 0, 1, -1, 0.25, 3)  # a branch may depend on a scalar alone
 
 
-class _Coverage(interpreter._Evaluation):
+class _Coverage(interpreter.Evaluation):
     """An evaluation that records the blocks and the sides of conditional expressions that some element takes."""
 
     def __init__(self, element: DType, operands: Sequence[Tensor], widened: bool, taken: set[int]) -> None:
@@ -35,10 +35,10 @@ class _Coverage(interpreter._Evaluation):
             self.taken.add(id(body))
         return super().run(body, active)
 
-    def _where(self, holds: Tensor, expr: ir.Expr) -> Tensor:
+    def side(self, holds: Tensor, expr: ir.Expr) -> Tensor:
         if bool((holds & self.active).any()):
             self.taken.add(id(expr))
-        return super()._where(holds, expr)
+        return super().side(holds, expr)
 
 
 def dead_branches(functor: Operation) -> list[tuple[str, Span | None]]:

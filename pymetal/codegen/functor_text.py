@@ -25,7 +25,7 @@ class FunctorText:
     """The text of a functor, each statement on a line of its own.
 
     Attributes:
-        definitions: by name, in the order in which Metal needs them: tables, helper functions, functors that are called, the
+        definitions: by name, in the order in which Metal needs them: tables, helper functions, called functors, the
             parameter struct, and last the functor's own struct.
         spans: for each line of `source`, the place in the user's file that it comes from.
         scalar_types: what the alpha macros call the scalar argument at each dtype; empty if there is none.

@@ -39,7 +39,7 @@ def evaluate(
     Returns:
         A new tensor of the operands' shape.
     """
-    evaluation = _Evaluation(element, tensors[0].shape, tensors[0].device, wide)
+    evaluation = Evaluation(element, tensors[0].shape, tensors[0].device, wide)
     numbers = [evaluation.constant(scalars[p.name], p.type) for p in function.scalars]
     return evaluation.call(function, [*tensors, *numbers]).clone()
 
@@ -52,7 +52,9 @@ class _Loop:
     continued: torch.Tensor
 
 
-class _Evaluation:
+class Evaluation:
+    """One evaluation of a function over tensors of one shape; `active` says at which elements the body is running."""
+
     def __init__(self, element: DType, shape: torch.Size, device: torch.device, wide: bool = False) -> None:
         self.element = element
         self.shape = shape
@@ -170,7 +172,7 @@ class _Evaluation:
                 return convert(self.expr(value), self.dtype(type_))
             case ir.Select(condition, then, otherwise):
                 holds = self.expr(condition)
-                return torch.where(holds, self._where(holds, then), self._where(~holds, otherwise))
+                return torch.where(holds, self.side(holds, then), self.side(~holds, otherwise))
             case ir.Call(op, args):
                 result: torch.Tensor = op.torch(*(self.expr(a) for a in args))
                 return result
@@ -186,7 +188,7 @@ class _Evaluation:
             case _:
                 assert_never(expr)
 
-    def _where(self, holds: torch.Tensor, expr: ir.Expr) -> torch.Tensor:
+    def side(self, holds: torch.Tensor, expr: ir.Expr) -> torch.Tensor:
         """One side of a `Select`."""
         active, self.active = self.active, self.active & holds
         value = self.expr(expr)
@@ -198,7 +200,7 @@ class _Evaluation:
         overload = call.callee.overload(element) or next(
             o for o in call.callee.overloads if any(d.kind is element.kind for d in o.domain)
         )
-        inner = _Evaluation(element, self.shape, self.device, self.widen)
+        inner = Evaluation(element, self.shape, self.device, self.widen)
         inner.active = self.active
         return inner.call(overload.function, [self.expr(a) for a in call.args])
 
