@@ -11,6 +11,7 @@ import sys
 import torch
 
 from pymetal.cli import UsageError
+from pymetal.codegen.format import find_clang_format
 from pymetal.errors import ToolchainError
 from pymetal.host.build import machine_flags
 from pymetal.host.cache import default_cache
@@ -64,6 +65,8 @@ def _report(as_json: bool) -> int:
         machine_flags()
     except ToolchainError as error:
         compiler, problem = None, str(error)
+    formatter = find_clang_format()
+    release = ".".join(map(str, formatter.release)) if formatter else ""
     cache = default_cache()
     report = {
         "pymetal": __version__,
@@ -71,6 +74,7 @@ def _report(as_json: bool) -> int:
         "torch": torch.__version__,
         "system": f"{platform.system()} {platform.machine()}",
         "compiler": compiler and {"version": compiler.version, "command": list(compiler.command)},
+        "clang_format": formatter and {"version": release, "path": formatter.path},
         "mps": MPS.available(),
         "cache": str(cache.root),
         "cache_bytes": cache.size(),
@@ -82,6 +86,7 @@ def _report(as_json: bool) -> int:
     rows = {
         "pymetal": report["pymetal"], "Python": report["python"], "torch": report["torch"], "system": report["system"],
         "compiler": f"clang {compiler.version} ({shlex.join(compiler.command)})" if compiler else "none",
+        "formatter": f"clang-format {release} ({formatter.path})" if formatter else "none: text is not formatted",
         "MPS": "yes" if report["mps"] else "no",
         "cache": f"{cache.root} ({cache.size() / _MIB:.1f} MiB{', for this process only' * cache.is_temporary})",
     }  # fmt: skip

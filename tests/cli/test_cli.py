@@ -161,6 +161,7 @@ class TestDoctor:
         assert rows["Python"] == sys.version.split()[0]
         assert rows["torch"] == torch.__version__
         assert "clang" in rows["compiler"]
+        assert rows["formatter"].startswith("clang-format ")
         assert rows["MPS"] == ("yes" if torch.backends.mps.is_available() else "no")
         assert rows["cache"].startswith(os.environ["PYMETAL_CACHE_DIR"])
 

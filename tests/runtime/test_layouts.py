@@ -162,7 +162,7 @@ def test_a_split_call_passes_scalars_and_numbers(monkeypatch: pytest.MonkeyPatch
 
 
 @given(layouts.calls(), st.integers(1, 40))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_split(operands: list[torch.Tensor], limit: int) -> None:
     functor, operator = layouts.OPERATORS[len(operands)]
     with pytest.MonkeyPatch.context() as patch:
