@@ -65,7 +65,7 @@ def test_an_overload_serves_what_the_body_leaves_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["x + y", "x + metal.nothing(x)", "x if pymetal.is_integral(T) else y"])
 def test_unknown_names_are_refused_whatever_the_dtype(text: str, tmp_path: Path) -> None:
-    with pytest.raises(PyMetalError, match="PM01[12]"):
+    with pytest.raises(PyMetalError, match=r"PM01[12]"):
         toolbox.load(tmp_path, f"@pymetal.unary\ndef f(x: T) -> T:\n    return {text}\n")
 
 
