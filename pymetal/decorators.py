@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from pymetal.arity import BINARY, TERNARY, UNARY, Arity
-from pymetal.errors import CallError, nearest
+from pymetal.errors import CallError, nearest, public
 from pymetal.functor import Functor
 
 Decorated = Callable[..., Any]
@@ -35,6 +35,7 @@ class Decorator:
         self, /, *, promotion: str = ..., dtypes: object = ..., opmath: bool = ..., max_ulp: object = ...
     ) -> Callable[[Decorated], Functor]: ...
 
+    @public
     def __call__(
         self, function: Decorated | None = None, /, *, promotion: str = "default", dtypes: object = None,
         opmath: bool = False, max_ulp: object = None, **unknown: object,
@@ -61,6 +62,7 @@ class Decorator:
                 hint=f"Keywords: {', '.join(_KEYWORDS)}.",
             )
 
+        @public
         def make(f: Decorated) -> Functor:
             return Functor(f, self._arity, promotion, dtypes, opmath, max_ulp)
 

@@ -12,7 +12,7 @@ import torch
 from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.dtypes import parse_dtypes
-from pymetal.errors import plural
+from pymetal.errors import plural, public
 from pymetal.frontend.annotations import Signature, parse_signature
 from pymetal.frontend.overloads import Body
 from pymetal.frontend.source import read_source
@@ -39,6 +39,7 @@ class Functor(Operation):
         super().__init__(_body(function, arity), arity, row, wanted, opmath, budget, max_ulp)
         functools.update_wrapper(self, function)
 
+    @public
     def overload(self, function: Callable[..., Any]) -> Functor:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
 
@@ -59,6 +60,7 @@ class Functor(Operation):
         self.set_bodies((*self.bodies, body))
         return self
 
+    @public
     def jit_source(self, *args: Any, **scalars: Any) -> str:
         """Returns the Metal text that a call with these arguments compiles and runs.
 
@@ -71,6 +73,7 @@ class Functor(Operation):
         """
         return self.caller.source(args, scalars)
 
+    @public
     def explain(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> str:
         """Describes how a call with these arguments runs: dtypes, kernel, grid. Nothing is compiled or run.
 
@@ -87,6 +90,7 @@ class Functor(Operation):
         text, note = explain(self.caller.planned(args, scalars, out)), self.left_out_note()
         return f"{text}\n  note: {note}" if note else text
 
+    @public
     def trace(self, *tensors: torch.Tensor | Scalar, **scalars: Any) -> list[Event]:
         """Finds where a NaN first appears, an integer overflows, or is divided by zero, with a debug build on the CPU.
 
@@ -105,6 +109,7 @@ class Functor(Operation):
 
         return trace(self.caller, tensors, scalars)
 
+    @public
     def patch(
         self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False
     ) -> Placement:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pymetal import ir
 from pymetal.codegen.names import identifier
+from pymetal.errors import public
 from pymetal.frontend.annotations import Definition, parse_helper_signature
 from pymetal.frontend.overloads import Body, check_helper
 from pymetal.frontend.source import read_source
@@ -36,6 +37,7 @@ class Helper:
         self.__pymetal_definition__ = Definition(self._bodies[0].signature, self.ir, failures)
         self.name = self.ir.name
 
+    @public
     def overload(self, function: Callable[..., Any]) -> Helper:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
 
@@ -58,6 +60,7 @@ class Helper:
         return f"<pymetal.func {self.name}>"
 
 
+@public
 def func(function: Callable[..., Any]) -> Helper:
     """Makes a helper function that functors and other helpers call.
 

@@ -16,7 +16,7 @@ from pymetal.codegen.functor_text import FunctorText, functor_text
 from pymetal.codegen.metal_file import Entry, metal_file
 from pymetal.codegen.names import functor_name, helper_name
 from pymetal.dtypes import DType
-from pymetal.errors import CallError
+from pymetal.errors import CallError, PyMetalError, public
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
 from pymetal.promotion import Promotion
@@ -119,17 +119,20 @@ class Operation:
         return Entry(self.ir, self.arity, self.opmath, self.text)
 
     @property
+    @public
     def functor_source(self) -> str:
         """The Metal text of `struct NAME_functor`, formatted."""
         return format_metal(self.text.source)
 
     @property
+    @public
     def metal_source(self) -> str:
         """A whole `.metal` file, formatted: includes, functor, registrations."""
         return metal_file([self.entry])
 
     # --- meaning ---
 
+    @public
     def reference(self, *args: Any, **scalars: Any) -> torch.Tensor:
         """Evaluates the functor with torch operators.
 
@@ -181,7 +184,12 @@ class Operation:
             CallError: the arguments do not fit the functor.
             DeviceError: no device runs such tensors, or the host device has no compiler.
         """
-        return self.caller(args, out, scalars)
+        try:
+            return self.caller(args, out, scalars)
+        except PyMetalError as error:  # as `public` does, without its cost
+            trimmed = error.trimmed()
+        __tracebackhide__ = True
+        raise trimmed
 
     def __repr__(self) -> str:
         left_out = ", ".join(map(str, self.left_out))
