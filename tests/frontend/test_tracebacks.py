@@ -144,10 +144,10 @@ class TestFrames:
     def test_the_user_s_error_stays(self) -> None:
         try:
             raise ZeroDivisionError
-        except ZeroDivisionError as outer:
+        except ZeroDivisionError:
             error = caught(lambda: identity("text"))
-            assert error.__context__ is outer
-            assert not error.__suppress_context__
+        assert isinstance(error.__context__, ZeroDivisionError)
+        assert not error.__suppress_context__
 
     def test_raised_again(self) -> None:
         """The frames of one error do not add up."""
