@@ -202,5 +202,6 @@ def _parse(source: Source, positional: list[ast.arg], keyword_defaults: dict[str
 
 def _annotation(source: Source, arg: ast.arg) -> Annotation:
     if arg.annotation is None:
-        raise source.refusal("missing-annotation", arg, name=arg.arg, functor=source.node.name)
+        hint = f"Write `{arg.arg}: T`."
+        raise source.refusal("missing-annotation", arg, name=arg.arg, functor=source.node.name, hint=hint)
     return parse_type(source, arg.annotation)
