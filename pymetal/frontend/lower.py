@@ -9,6 +9,7 @@ from pymetal.dtypes import DType, Kind
 from pymetal.errors import plural
 from pymetal.frontend.annotations import Signature, parse_type
 from pymetal.frontend.arithmetic import number, weak
+from pymetal.frontend.calls import lower_results
 from pymetal.frontend.common_subexpressions import InsertionPoint
 from pymetal.frontend.context import Binding, Block, Env, Loop
 from pymetal.frontend.control_flow import lower_if
@@ -17,6 +18,7 @@ from pymetal.frontend.liveness import NO_NAMES, assigned_names, liveness
 from pymetal.frontend.loops import lower_exit, lower_for, lower_while
 from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import construct, is_refused
+from pymetal.frontend.several_results import returned_value
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
@@ -218,6 +220,8 @@ class FunctionLowering:
                 span, share = self.source.span(value), self.expressions.subexpressions.share
                 a, b = share(lower(left, env), "dividend", 2, span), share(lower(right, env), "divisor", 2, span)
                 return [self.expressions.arithmetic.apply(op, [a, b], span) for op in (ops.FLOORDIV, ops.MOD)]
+            case ast.Call() if (values := lower_results(self.expressions, value, env)) is not None:
+                return values
             case _:
                 table = self.expressions.lower_table(value, env)
                 if table is not None:
@@ -227,7 +231,8 @@ class FunctionLowering:
     # --- return and assert ---
 
     def _return_value(self, node: ast.expr, env: Env) -> Expr:
-        value = self.expressions.lower(node, env)
+        lower, source, signature = self.expressions.lower, self.source, self.signature
+        value = returned_value(source, signature, node, env, lower, self._tuple_values)
         if not self.variables.is_assignable(value, self.result):
             describe = self.typing.describe
             raise self.source.refusal(
