@@ -34,7 +34,13 @@ class Span:
 
 
 class PyMetalError(Exception):
-    """Base of every error that pymetal raises on purpose."""
+    """Base of every error that pymetal raises on purpose.
+
+    Attributes:
+        by_dtype: it says that a body has no meaning at some dtypes, and may have one at others.
+    """
+
+    by_dtype = False
 
     def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
         super().__init__(message)

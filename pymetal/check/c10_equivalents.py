@@ -122,7 +122,9 @@ def _kernel(op: ir.Op) -> Caller:
     function = ir.Function(tuple(ir.Param(n, type_) for n in names), (), type_, (ir.Return(value),))
     name = f"c10_{op.base}"
     checked = ir.CheckedFunction(name, "", (ir.Overload((dtypes.float32,), function),))
-    return Caller(name, names, {}, checked, widens=False, to_float=False, text=functor_text(checked))
+    return Caller(
+        name, names, {}, checked, widens=False, to_float=False, failures={}, decorator="", text=functor_text(checked)
+    )
 
 
 def _wide_range(count: int, *, loops: bool) -> list[Tensor]:

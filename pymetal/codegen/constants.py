@@ -40,7 +40,8 @@ def literal_of(value: bool | int | float | complex, dtype: DType) -> str:
     if dtype.kind is Kind.BOOL:
         return "true" if value else "false"
     text = literal(float(value) if dtype.kind is Kind.FLOATING else int(value))
-    return text if dtype in (dtypes.float32, dtypes.int32) else f"{dtype.metal}({text})"
+    plain = dtype == dtypes.float32 or (dtype == dtypes.int32 and -(1 << 31) <= value < 1 << 31)
+    return text if plain else f"{dtype.metal}({text})"
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------

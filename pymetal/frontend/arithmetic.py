@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pymetal import dtypes, ir
-from pymetal.dtypes import Kind
+from pymetal.dtypes import DType, Kind
 from pymetal.errors import Span
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.typing import Typing
-from pymetal.ir import Call, Cast, Const, Expr, Op, Type, TypeRule, Weak
+from pymetal.ir import Call, Cast, Const, Expr, Number, Op, Type, TypeRule, Weak
 from pymetal.ops import TABLE
 from pymetal.ops import python as ops
 
-Number = bool | int | float | complex
+PythonNumber = bool | int | float | complex
+_INTEGERS = frozenset({Kind.SIGNED, Kind.UNSIGNED})
+_PROMOTED = frozenset({dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint16, dtypes.uint8})
 _WEAK_TYPES: tuple[tuple[type, Type], ...] = (
     (bool, ir.BOOL), (int, ir.WEAK_INT), (float, ir.WEAK_FLOAT), (complex, ir.WEAK_COMPLEX),
 )  # fmt: skip
@@ -60,6 +62,11 @@ class Arithmetic:
             return Call(op, tuple(self.convert(a, ir.BOOL) for a in args), ir.BOOL, span)
         param_types = op.params or (None,) * len(args)
         joined = self.join_all([a for a, p in zip(args, param_types, strict=True) if p is None], span)
+        decided = self._decide(op, args, span)
+        if decided is not None:
+            return decided
+        if op.rule is TypeRule.COMPARE and self._compares_counter(args):
+            return Call(op, tuple(args), ir.BOOL, span)
         row = self._row_for(op, joined)
         if row is not op:
             return self.apply(row, args, span)
@@ -73,6 +80,32 @@ class Arithmetic:
         if op.result is not None:
             return Call(op, operands, self.typing.substitute(op.result, compute), span)
         return self.convert(Call(op, operands, compute, span), joined)
+
+    def _decide(self, op: Op, args: Sequence[Expr], span: Span) -> Expr | None:
+        """A comparison, or `max` or `min`, with a Python integer that the other operand's dtype cannot hold.
+
+        It is decided as in mathematics. None where the number fits, or where there is none.
+        """
+        if op.rule is not TypeRule.COMPARE and op not in (ops.MAX, ops.MIN):
+            return None
+        for index, value in enumerate(map(number, args)):
+            other = args[1 - index]
+            if type(value) is not int or not self.typing.kinds(other.type) <= _INTEGERS or isinstance(other.type, Weak):
+                continue
+            side = self.typing.uniform([_side(value, d) for d in self.typing.at(other.type) if d is not None])
+            if side == 0:
+                return None
+            if op.rule is TypeRule.COMPARE and op.fold is not None:
+                return weak(op.fold(*((side, 0) if index == 0 else (0, side))), span)
+            return other if (side < 0) == (op is ops.MAX) else None
+        return None
+
+    def _compares_counter(self, args: Sequence[Expr]) -> bool:
+        """True for a variable of Python integers next to elements that C++ compares with it as mathematics does."""
+        counters = [a for a in args if isinstance(a.type, Weak) and a.type.number is Number.INT and number(a) is None]
+        others = [a for a in args if not isinstance(a.type, Weak)]
+        found = {d for a in others for d in self.typing.at(a.type)}
+        return len(counters) == len(others) == 1 and found <= _PROMOTED
 
     def _row_for(self, op: Op, joined: Type) -> Op:
         """The row of the operator for operands of the kind of `joined`."""
@@ -171,7 +204,19 @@ class Arithmetic:
         return self.convert(result, x.type) if len(coefficients) == 1 else result
 
 
-def _is_huge(values: Sequence[Number | None]) -> bool:
+def integer_range(dtype: DType) -> tuple[int, int]:
+    """The lowest and the highest value of an integer dtype."""
+    signed = dtype.kind is Kind.SIGNED
+    return -(1 << (dtype.bits - 1)) if signed else 0, (1 << (dtype.bits - signed)) - 1
+
+
+def _side(value: int, dtype: DType) -> int:
+    """-1 or 1 where `value` is below or above all values of `dtype`, else 0."""
+    low, high = integer_range(dtype)
+    return (value > high) - (value < low)
+
+
+def _is_huge(values: Sequence[PythonNumber | None]) -> bool:
     """True for an integer power that Python would take long to compute."""
     base, exponent = values
     if not isinstance(base, int) or not isinstance(exponent, int):
@@ -179,19 +224,19 @@ def _is_huge(values: Sequence[Number | None]) -> bool:
     return base.bit_length() * abs(exponent) > 4096
 
 
-def number(expr: Expr) -> Number | None:
+def number(expr: Expr) -> PythonNumber | None:
     """The Python number that an expression is, if it has no element type yet."""
     if isinstance(expr, Const) and (isinstance(expr.type, Weak) or expr.type == ir.BOOL):
         return expr.value
     return None
 
 
-def weak(value: Number, span: Span | None = None) -> Const:
+def weak(value: PythonNumber, span: Span | None = None) -> Const:
     """A Python number as a constant that takes the type of what it is combined with."""
     return Const(value, next(type_ for class_, type_ in _WEAK_TYPES if isinstance(value, class_)), span)
 
 
-def is_finite_integer(value: Number) -> bool:
+def is_finite_integer(value: PythonNumber) -> bool:
     """True for a number that an integer type could hold."""
     if isinstance(value, complex):
         return False

@@ -155,7 +155,7 @@ class ExpressionLowering:
         elif all(-(1 << 31) <= v < 1 << 31 for v in value):
             type_ = ir.WEAK_INT
         elif all(-(1 << 63) <= v < 1 << 63 for v in value):
-            type_ = ir.Concrete(dtypes.int64)
+            type_ = ir.WEAK_LONG
         else:
             raise self.source.refusal("table", node, name=text, what="numbers of at most 64 bits, sign included")
         return Table(name, tuple(value), type_)

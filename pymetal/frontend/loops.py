@@ -15,7 +15,7 @@ from pymetal.frontend.control_flow import StatementContext, declare_ahead, merge
 from pymetal.frontend.liveness import NO_NAMES, Names, assigned_names
 from pymetal.frontend.names import builtin_name, is_dotted, static_value
 from pymetal.frontend.refusals import construct
-from pymetal.ir import Break, Const, Continue, Expr, For, Name, Return, Type, Weak, While
+from pymetal.ir import Break, Const, Continue, Expr, For, Name, Return, Type, While
 
 _MAX_UNROLL = 1024
 
@@ -204,15 +204,15 @@ def _lower_range(
 
 def _counter_type(ctx: StatementContext, bounds: tuple[Expr, Expr, Expr]) -> Type:
     """int, or long where a bound may need it: narrow counters would wrap before they reach their end."""
-    types = [d for b in bounds if not isinstance(b.type, Weak) for d in ctx.expressions.typing.at(b.type)]
+    types = [d for b in bounds if number(b) is None for d in ctx.expressions.typing.at(b.type)]
     wide = any(d is not None and (d.bits == 64 or d == dtypes.uint32) for d in types)
     large = any(isinstance(v := number(b), int) and not -(1 << 31) <= v < 1 << 31 for b in bounds)
-    return ir.Concrete(dtypes.int64) if wide or large else ir.WEAK_INT
+    return ir.WEAK_LONG if wide or large else ir.WEAK_INT
 
 
 def _bound(ctx: StatementContext, stmt: ast.For, name: str, bound: Expr, type_: Type, env: Env, block: Block) -> Expr:
     """A bound of the loop, computed once: a constant, or a variable of its own."""
-    target = ir.Concrete(dtypes.int32) if isinstance(type_, Weak) else type_
+    target = ir.Concrete(ir.resolved(type_, dtypes.int32))
     value = number(bound)
     if value is not None:
         return Const(value, target)

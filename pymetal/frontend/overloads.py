@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from pymetal.errors import PyMetalError
 from pymetal.frontend.annotations import Signature
 from pymetal.frontend.lower import lower
 from pymetal.frontend.source import Source
-from pymetal.frontend.typing import Typing, body_type, result_type
+from pymetal.frontend.typing import SplitGroup, Typing, body_type, result_type
 from pymetal.frontend.verify import check_scalars, verify
 from pymetal.ir import CheckedFunction, Const, Function, Overload
 from pymetal.promotion import Promotion
@@ -55,58 +55,110 @@ class Body:
         return tuple(d for d in dtypes.ordered(default) if self.admits(d))
 
 
+Failures = dict[DType, PyMetalError]
+
+
 def check_functor(
     bodies: Sequence[Body], promotion: Promotion, wanted: tuple[DType, ...] | None, opmath: bool
-) -> CheckedFunction:
-    """A functor, typed and verified at every dtype.
+) -> tuple[CheckedFunction, Failures]:
+    """A functor, typed and verified at every dtype for which it has a meaning, and why it has none at the others.
 
     Args:
         bodies: the decorated function, then its overloads.
-        wanted: the dtypes of `dtypes=`; None for those that the annotations admit.
+        wanted: the dtypes of `dtypes=`, all of which it must serve; None for those that the annotations admit.
         opmath: half and bfloat are computed in float inside the functor.
 
     Raises:
-        PyMetalError: the text cannot become Metal, or does not type-check; the message has the place.
+        PyMetalError: the text cannot become Metal, or type-checks at no dtype; the message has the place.
     """
     domain = dtypes.ordered(d for b in bodies for d in b.domain(wanted))
     for body in bodies:
         if not body.domain(wanted):
             names, annotation = ", ".join(d.name for d in wanted or ()), body.signature.element.text
             raise body.source.refusal("no-dtypes", body.source.node, annotation=annotation, dtypes=names)
-    overloads: list[Overload] = []
-    with _limited_depth(bodies):
-        for body, kind, group in _groups(bodies, domain):
-            # A dtype as annotation is meant as it is; a type variable is promoted by the promotion kind.
-            inside = body_type(promotion, kind) if body.signature.element.variable is not None else ir.Var()
-            result = _result_type(body, promotion, kind, group, inside)
-            if opmath and inside == ir.Var() and kind in (Kind.FLOATING, Kind.COMPLEX):
-                inside = ir.OpMath(ir.Var())
-            _merge(overloads, group, _lower_verified(body, group, inside, result))
+
+    def lower_group(body: Body, group: tuple[DType, ...]) -> Function:
+        kind = group[0].kind
+        # A dtype as annotation is meant as it is; a type variable is promoted by the promotion kind.
+        inside = body_type(promotion, kind) if body.signature.element.variable is not None else ir.Var()
+        result = _result_type(body, promotion, kind, group, inside)
+        if opmath and inside == ir.Var() and kind in (Kind.FLOATING, Kind.COMPLEX):
+            inside = ir.OpMath(ir.Var())
+        return _lower_verified(body, group, inside, result)
+
+    overloads, failures = _lower_all(bodies, domain, lower_group)
+    if wanted is not None and failures:
+        raise next(iter(failures.values()))
     for body in bodies:
         check_scalars(body.source, body.signature, body.domain(wanted))
-    return _checked_function(bodies, overloads)
+    return _checked_function(bodies, overloads), failures
 
 
-def check_helper(bodies: Sequence[Body]) -> tuple[CheckedFunction, dict[DType, PyMetalError]]:
+def check_helper(bodies: Sequence[Body]) -> tuple[CheckedFunction, Failures]:
     """A helper function, for all dtypes at which it type-checks, and why it does not at the others.
 
     Raises:
         PyMetalError: it type-checks nowhere.
     """
-    overloads: list[Overload] = []
-    failures: dict[DType, PyMetalError] = {}
     domain = dtypes.ordered(d for b in bodies for d in dtypes.ALL if b.admits(d))
-    with _limited_depth(bodies):
-        for body, _, group in _groups(bodies, domain):
-            function = _lower_helper(body, group, failures)
-            if function is None:  # it may type-check at some of them
-                group = tuple(d for d in group if _lower_helper(body, (d,), failures) is not None)
-                function = _lower_helper(body, group, failures) if group else None
-            if function is not None:
-                _merge(overloads, group, function)
-    if not overloads:
-        raise next(iter(failures.values()))
+    overloads, failures = _lower_all(
+        bodies, domain, lambda body, group: _lower_verified(body, group, ir.Var(), body.signature.result.type)
+    )
     return _checked_function(bodies, overloads, helper=True), failures
+
+
+Lower = Callable[[Body, tuple[DType, ...]], Function]
+
+
+def _lower_all(
+    bodies: Sequence[Body], domain: tuple[DType, ...], lower_group: Lower
+) -> tuple[list[Overload], Failures]:
+    """The overloads of `bodies`, and the dtypes of `domain` that they leave out.
+
+    Raises:
+        PyMetalError: a body is refused whatever the dtype, or at all of its dtypes.
+    """
+    overloads: list[Overload] = []
+    failures: Failures = {}
+    served: set[Body] = set()
+    with _limited_depth(bodies):
+        for body, group in _groups(bodies, domain):
+            for part, function in _lower_parts(body, group, lower_group, failures):
+                _merge(overloads, part, function)
+                served.add(body)
+    for body in bodies:
+        errors = [e for d, e in failures.items() if body not in served and _choose(bodies, d) is body]
+        if errors:
+            raise errors[0]
+    return overloads, {d: failures[d] for d in domain if d in failures}
+
+
+def _lower_parts(
+    body: Body, group: tuple[DType, ...], lower_group: Lower, failures: Failures
+) -> Iterator[tuple[tuple[DType, ...], Function]]:
+    """The body for `group`, or for the parts of it that need bodies of their own.
+
+    `failures` gets the dtypes that are left out.
+    """
+    try:
+        yield group, lower_group(body, group)
+    except SplitGroup as split:
+        for part in split.parts:
+            yield from _lower_parts(body, part, lower_group, failures)
+    except PyMetalError as error:
+        if not error.by_dtype:
+            raise
+        if len(group) == 1:
+            failures[group[0]] = error
+            return
+        rest = [d for d in group for _ in _lower_parts(body, (d,), lower_group, failures)]
+        if rest and len(rest) < len(group):
+            yield from _lower_parts(body, tuple(rest), lower_group, failures)
+        elif not rest:  # the refusal that names all of them
+            failures.update(dict.fromkeys(group, error))
+        else:  # each has a meaning, but they have no common text
+            for dtype in group:
+                yield from _lower_parts(body, (dtype,), lower_group, failures)
 
 
 def _checked_function(bodies: Sequence[Body], overloads: list[Overload], helper: bool = False) -> CheckedFunction:
@@ -132,24 +184,12 @@ def _lower_verified(body: Body, group: tuple[DType, ...], inside: ir.Type, resul
     return function
 
 
-def _lower_helper(body: Body, group: tuple[DType, ...], failures: dict[DType, PyMetalError]) -> Function | None:
-    """A helper's body for `group`, or None, and in `failures` why it does not type-check."""
-    try:
-        function = _lower_verified(body, group, ir.Var(), body.signature.result.type)
-    except PyMetalError as error:
-        failures.update(dict.fromkeys(group, error))
-        return None
-    for dtype in group:
-        failures.pop(dtype, None)
-    return function
-
-
-def _groups(bodies: Sequence[Body], domain: tuple[DType, ...]) -> Iterator[tuple[Body, Kind, tuple[DType, ...]]]:
+def _groups(bodies: Sequence[Body], domain: tuple[DType, ...]) -> Iterator[tuple[Body, tuple[DType, ...]]]:
     """The dtypes of each kind and body: within a group, every compile-time fact is the same."""
     chosen = {d: _choose(bodies, d) for d in domain}
     for kind in dict.fromkeys(d.kind for d in domain):
         for body in dict.fromkeys(chosen[d] for d in domain if d.kind is kind):
-            yield body, kind, tuple(d for d in domain if d.kind is kind and chosen[d] is body)
+            yield body, tuple(d for d in domain if d.kind is kind and chosen[d] is body)
 
 
 def _choose(bodies: Sequence[Body], dtype: DType) -> Body:
@@ -202,7 +242,9 @@ def _result_type(body: Body, promotion: Promotion, kind: Kind, group: tuple[DTyp
             hint = "`-> bool`"
         elif isinstance(wanted, ir.RealOf):
             hint = "`-> RealOf[T]`"
-    raise body.source.refusal(
+    error = body.source.refusal(
         "result-type", body.signature.result_node, promotion=promotion.name, wanted=typing.dtype_names(wanted),
         found=found, at=f" for {', '.join(map(str, group))}", hint=hint,
     )  # fmt: skip
+    error.by_dtype = None in typing.at(declared)
+    raise error

@@ -7,6 +7,7 @@ where the refusal is raised.
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import dataclass
 
 from pymetal.errors import FunctorSyntaxError, FunctorTypeError, PyMetalError, Span
@@ -20,6 +21,7 @@ class Refusal:
     message: str
     hint: str = "{hint}"  # by default what the place that refuses says
     error: type[PyMetalError] = FunctorSyntaxError
+    by_dtype: bool = False  # the body may have a meaning at other dtypes
 
     @property
     def code(self) -> str:
@@ -27,8 +29,11 @@ class Refusal:
         return f"PM{self.number:03d}"
 
 
-def _type(number: int, message: str, hint: str = "{hint}") -> Refusal:
-    return Refusal(number, message, hint, FunctorTypeError)
+def _type(number: int, message: str, hint: str = "{hint}", *, by_dtype: bool = False) -> Refusal:
+    return Refusal(number, message, hint, FunctorTypeError, by_dtype)
+
+
+_at_dtype = functools.partial(_type, by_dtype=True)
 
 
 REFUSALS: dict[str, Refusal] = {
@@ -88,18 +93,19 @@ REFUSALS: dict[str, Refusal] = {
         20, "int has no size in Metal", "Write pymetal.int32 or pymetal.int64, or T for the element type."
     ),
     # types
-    "operand-kind": _type(21, "{op} is not defined for {type} operands{at}"),
-    "no-common-type": _type(
+    "operand-kind": _at_dtype(21, "{op} is not defined for {type} operands{at}"),
+    "no-common-type": _at_dtype(
         22, "{a} and {b} have no common type{at}", "Convert one of them: float(x), T(x), pymetal.int64(x)."
     ),
-    "not-bool": _type(23, "{what} takes bool operands but this one is {type}", "Write a comparison, such as `x != 0`."),
-    "return-type": _type(
-        24, "this returns {found} but the result type is {wanted}"),
-    "assign-type": _type(
+    "not-bool": _at_dtype(
+        23, "{what} takes bool operands but this one is {type}", "Write a comparison, such as `x != 0`."
+    ),
+    "return-type": _at_dtype(24, "this returns {found} but the result type is {wanted}"),
+    "assign-type": _at_dtype(
         25, "{name!r} is {wanted} and cannot be assigned a value of type {found}",
         "Convert the value, or use another name for it.",
     ),
-    "does-not-fit": _type(26, "{value} does not fit {dtype}"),
+    "does-not-fit": _at_dtype(26, "{value} does not fit {dtype}"),
     # statements
     "missing-return": Refusal(27, "{functor} can end without a `return`", "Return a value on every path."),
     "bare-return": Refusal(28, "`return` without a value", "Return the result of the functor."),
@@ -109,7 +115,7 @@ REFUSALS: dict[str, Refusal] = {
     "expression": Refusal(32, "{what} cannot become Metal"),
     "constant": Refusal(33, "{what} is not a value that Metal can compute with", "Use numbers, True or False."),
     "operator": Refusal(34, "operator `{symbol}` cannot become Metal"),
-    "complex-to-real": _type(35, "a complex number cannot be cast to {type}", "Use z.real, z.imag or abs(z)."),
+    "complex-to-real": _at_dtype(35, "a complex number cannot be cast to {type}", "Use z.real, z.imag or abs(z)."),
     "empty-body": Refusal(36, "{functor} has no body", "Return a value."),
     "recursion": Refusal(38, "{name!r} calls itself but Metal has no recursion", "Write a loop."),
     "python-error": _type(39, "{op} of these numbers fails: {error}", "Change the numbers."),
@@ -121,18 +127,18 @@ REFUSALS: dict[str, Refusal] = {
         41, "{what} the {size} elements of {name}",
         "Index with a constant, or with the variable of `for i in range(...)` whose bounds are constants inside it.",
     ),
-    "as-type": _type(
+    "as-type": _at_dtype(
         42, "the bits of {source} cannot be read as {target}", "Both types must have the same width, and not be bool."
     ),
-    "argument-type": _type(
+    "argument-type": _at_dtype(
         43, "{name} takes {wanted} here but this is {found}", "Convert it: float(x), T(x), pymetal.int64(x)."
     ),
-    "callee-dtype": _type(
+    "callee-dtype": _at_dtype(
         44, "{name} has no body for {dtype}{reason}", "It serves {served}. Convert the argument, or narrow dtypes=."
     ),
     "loop": Refusal(45, "{what} cannot become Metal"),
-    "range-type": _type(46, "range() takes integers but this is {type}", "Convert it to an integer."),
-    "assertion": _type(48, "assertion fails{at}: {text}"),
+    "range-type": _at_dtype(46, "range() takes integers but this is {type}", "Convert it to an integer."),
+    "assertion": _at_dtype(48, "assertion fails{at}: {text}"),
     "unpack": _type(49, "cannot unpack {found} into {wanted}", "Write as many names as values."),
     "overlap": _type(
         50, "two bodies serve {dtype}: this one and the one at {other}",
@@ -229,7 +235,9 @@ def refusal(slug: str, span: Span | None, **fields: object) -> PyMetalError:
     """The error of row `slug`; `fields` fill in its templates, in which `at` and `near` may be left empty."""
     row, fields = REFUSALS[slug], {"at": "", "near": "", **fields}
     message = f"{row.code}: {row.message.format(**fields)}"
-    return row.error(message, span, row.hint.format(**fields) or None)
+    error = row.error(message, span, row.hint.format(**fields) or None)
+    error.by_dtype = row.by_dtype
+    return error
 
 
 # Refused anywhere in a body, in a branch that is compiled away as well. Without the constructs that are handled, or

@@ -7,15 +7,25 @@ None, and the user has to write a cast.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import DType, Kind
 from pymetal.ir import Number, Type, Weak
 from pymetal.promotion import Promotion
 
+Fact = TypeVar("Fact")
 _ORDER = (Number.INT, Number.FLOAT, Number.COMPLEX)
+
+
+class SplitGroup(Exception):
+    """A compile-time fact differs within a group of dtypes: each of `parts` is lowered by itself."""
+
+    def __init__(self, parts: tuple[tuple[DType, ...], ...]) -> None:
+        super().__init__()
+        self.parts = parts
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Typing:
         if a == b:
             return a
         if isinstance(a, Weak) and isinstance(b, Weak):
-            return max(a, b, key=lambda t: _ORDER.index(t.number))
+            return max(a, b, key=lambda t: (_ORDER.index(t.number), t.wide))
         if isinstance(a, Weak):
             return self._agree([weak_join(a.number, d) for d in self.at(b)], (b,))
         if isinstance(b, Weak):
@@ -68,6 +78,17 @@ class Typing:
             mapped = function(dtype) if dtype else None
             return type_ if mapped == dtype else (ir.Concrete(mapped) if mapped else None)
         return self._agree([function(d) if d else None for d in self.at(type_)], (type_,))
+
+    def uniform(self, facts: Sequence[Fact]) -> Fact:
+        """The fact that holds at every dtype of the domain, of one for each.
+
+        Raises:
+            SplitGroup: there are several.
+        """
+        if len(set(facts)) == 1:
+            return facts[0]
+        pairs = list(zip(self.domain, facts, strict=True))
+        raise SplitGroup(tuple(tuple(d for d, f in pairs if f == fact) for fact in dict.fromkeys(facts)))
 
     def describe(self, type_: Type) -> str:
         """A type for a message, with the dtypes it stands for."""

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pymetal import dtypes, ir
 from pymetal.dtypes import DType, Kind
 from pymetal.frontend.annotations import Signature
-from pymetal.frontend.arithmetic import Number, is_finite_integer
+from pymetal.frontend.arithmetic import PythonNumber, integer_range, is_finite_integer
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
 from pymetal.ir import Bits, Call, Cast, Const, Element, Function, Invoke, Name, Select
 
+# Arithmetic in which a Python number that its dtype cannot hold wraps. Not counts of shifts and exponents.
+_WRAPPING = frozenset({"+", "-", "*", "//", "%", "&", "|", "^"})
 _MAX_DEPTH = 200  # of nested expressions: later stages recurse into them
 _BEYOND_DOUBLES = 1 << 1024  # an integer of this size does not fit a Python float
 
@@ -28,6 +30,10 @@ def verify(source: Source, function: Function, element: DType) -> None:
         if any(ir.depth(expr) > _MAX_DEPTH for expr in ir.own_expressions(stmt)):
             place = getattr(stmt, "span", None) or whole
             raise refusal("too-deep", place, functor=source.node.name, what="nested too deeply")
+    wrapping = {
+        id(a): e.op for e in ir.expressions(function.body) if isinstance(e, Call) and e.op.symbol in _WRAPPING
+        for a in e.args
+    }  # fmt: skip
     for expr in ir.expressions(function.body):
         match expr:
             case Call(op, args, _, span):
@@ -39,7 +45,7 @@ def verify(source: Source, function: Function, element: DType) -> None:
                     raise refusal("operand-kind", span, op=op.display, type=operand, at=at, hint=hint)
             case Const(value, type_, span):
                 dtype = ir.resolve(type_, element)
-                if dtype is not None and not fits(value, dtype):
+                if dtype is not None and not fits(value, dtype) and not _wraps(value, dtype, wrapping.get(id(expr))):
                     hint = _fit_hint(value, type_)
                     raise refusal("does-not-fit", span or whole, value=format_number(value), dtype=dtype, hint=hint)
             case Cast(type_, Const(float() as value), span=span) if not math.isfinite(value):
@@ -71,30 +77,36 @@ def check_scalars(source: Source, signature: Signature, domain: Sequence[DType])
             raise source.refusal("does-not-fit", scalar.node, value=value, dtype=types[0], hint=hint)
 
 
-def _takes_scalar(dtype: DType, value: Number) -> bool:
+def _takes_scalar(dtype: DType, value: PythonNumber) -> bool:
     return fits(value, dtype) and (not isinstance(value, complex) or dtype.kind is Kind.COMPLEX)
 
 
-def fits(value: Number, dtype: DType) -> bool:
+def fits(value: PythonNumber, dtype: DType) -> bool:
     """True if a constant can be written as `dtype`: integers exactly, floats by rounding."""
     if dtype.kind not in (Kind.SIGNED, Kind.UNSIGNED):
         return not isinstance(value, int) or abs(value) < _BEYOND_DOUBLES
     if not is_finite_integer(value):
         return False
     assert not isinstance(value, complex)
-    low = -(1 << (dtype.bits - 1)) if dtype.kind is Kind.SIGNED else 0
-    high = (1 << (dtype.bits - (dtype.kind is Kind.SIGNED))) - 1
+    low, high = integer_range(dtype)
     return low <= int(value) <= high
 
 
-def format_number(value: Number) -> str:
+def _wraps(value: PythonNumber, dtype: DType, op: ir.Op | None) -> bool:
+    """True for an operand of `op` that is taken modulo 2**bits where it does not fit, as torch does."""
+    if op is None or not isinstance(value, int) or not -(1 << 63) <= value < 1 << 64:
+        return False
+    return not op.divides or dtypes.wrap(value, dtype.torch) != 0
+
+
+def format_number(value: PythonNumber) -> str:
     """A number for a message: Python does not print integers of thousands of digits."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"an integer of {value.bit_length():,} bits"
     return repr(value)
 
 
-def _fit_hint(value: Number, type_: ir.Type) -> str:
+def _fit_hint(value: PythonNumber, type_: ir.Type) -> str:
     """What to write in place of a constant that does not fit the dtype of `type_`."""
     if type_ in (ir.Concrete(dtypes.int32), ir.WEAK_INT) and fits(value, dtypes.int64):
         return f"A variable of Python integers alone is an int32: write pymetal.int64({value})."

@@ -48,6 +48,7 @@ from pymetal.ir.types import FLOAT as FLOAT
 from pymetal.ir.types import WEAK_COMPLEX as WEAK_COMPLEX
 from pymetal.ir.types import WEAK_FLOAT as WEAK_FLOAT
 from pymetal.ir.types import WEAK_INT as WEAK_INT
+from pymetal.ir.types import WEAK_LONG as WEAK_LONG
 from pymetal.ir.types import ComplexOf as ComplexOf
 from pymetal.ir.types import Concrete as Concrete
 from pymetal.ir.types import Number as Number

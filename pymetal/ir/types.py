@@ -65,9 +65,13 @@ class Number(enum.Enum):
 
 @dataclass(frozen=True)
 class Weak:
-    """The type of a Python number in a body."""
+    """The type of a Python number in a body, also of a variable or a counter of such numbers.
+
+    It gives way to the type of what it meets. What no operand determines is an int, a long if `wide`, or a float.
+    """
 
     number: Number
+    wide: bool = False
 
     def __str__(self) -> str:
         return f"Python {self.number.value}"
@@ -78,6 +82,7 @@ Type: TypeAlias = Var | OpMath | ComplexOf | RealOf | Concrete | Weak
 BOOL = Concrete(dtypes.bool_)
 FLOAT = Concrete(dtypes.float32)
 WEAK_INT = Weak(Number.INT)
+WEAK_LONG = Weak(Number.INT, wide=True)
 WEAK_FLOAT = Weak(Number.FLOAT)
 WEAK_COMPLEX = Weak(Number.COMPLEX)
 _WEAK_AS = {Number.INT: dtypes.int32, Number.FLOAT: dtypes.float32, Number.COMPLEX: dtypes.complex64}
@@ -100,8 +105,8 @@ def resolve(type_: Type, element: DType) -> DType | None:
             return None if inner is None else APPLY[type(type_)](inner)
         case Concrete(dtype):
             return dtype
-        case Weak(number):
-            return _WEAK_AS[number]
+        case Weak(number, wide):
+            return dtypes.int64 if wide else _WEAK_AS[number]
         case _:
             assert_never(type_)
 

@@ -41,6 +41,7 @@ class Operation:
         opmath: half and bfloat are computed at float precision.
         max_ulp: the error that `pymetal check` accepts; by dtype; None for its own limits.
         max_ulp_spec: the same as the decorator was given it.
+        failures: why the body has no meaning at the dtypes that are left out.
     """
 
     def __init__(
@@ -64,11 +65,12 @@ class Operation:
         """
         signature = bodies[0].signature
         widens = self.opmath and self.arity.widens(bool(signature.scalars))
-        checked = check_functor(bodies, self.promotion, self._wanted, self.opmath and not widens)
+        checked, failures = check_functor(bodies, self.promotion, self._wanted, self.opmath and not widens)
         named = ir.CheckedFunction(functor_name(checked.name), checked.doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
         self.ir = ir.unique_names(named, helper_name)
-        self.__pymetal_definition__ = Definition(signature, self.ir)
+        self.failures = failures
+        self.__pymetal_definition__ = Definition(signature, self.ir, failures)
         self.name = self.ir.name
         self.doc = checked.doc
         for cached in ("text", "caller"):
@@ -77,6 +79,16 @@ class Operation:
             lines = "\n".join(line for body in bodies for line in body.source.lines)
             _log.debug(lines, extra={"stage": "py", "subject": self.name})
             _log.debug(self.ir, extra={"stage": "ir", "subject": self.name})
+
+    @property
+    def dtypes(self) -> tuple[torch.dtype, ...]:
+        """The dtypes that the functor is registered for."""
+        return tuple(d.torch for d in self.ir.domain)
+
+    @property
+    def left_out(self) -> dict[torch.dtype, str]:
+        """The dtypes of the annotations for which the body has no meaning, and why, with the place in the source."""
+        return {d.torch: f"{error.span}: {error.message}" for d, error in self.failures.items()}
 
     # --- text ---
 
@@ -142,7 +154,9 @@ class Operation:
         tensors = tuple(name for name, _ in self.signature.tensors)
         scalars = {s.name: s.default for s in self.signature.scalars}
         floats = bool(self.promotion.floats)
-        return Caller(self.name, tensors, scalars, self.ir, self._widens, floats, self.text)
+        return Caller(
+            self.name, tensors, scalars, self.ir, self._widens, floats, self.failures, self.arity.name, self.text
+        )
 
     def __call__(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> torch.Tensor:
         """Runs the functor's Metal text on the device of the tensors.
@@ -162,7 +176,8 @@ class Operation:
         return self.caller(args, out, scalars)
 
     def __repr__(self) -> str:
-        return f"<pymetal.{self.arity.name} {self.name}>"
+        left_out = ", ".join(map(str, self.left_out))
+        return f"<pymetal.{self.arity.name} {self.name}{f'; not for {left_out}' if left_out else ''}>"
 
 
 def metal_text(operations: Iterable[Operation]) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from pymetal import dtypes, ir
-from pymetal.dtypes import DType, Kind, float32, from_torch
-from pymetal.errors import CallError
+from pymetal.dtypes import INTEGRAL, DType, Kind, float32, from_torch
+from pymetal.errors import CallError, PyMetalError
 from pymetal.runtime.plan import Number, Operand
 
 _WIDENED = frozenset({Kind.FLOATING, Kind.COMPLEX})
@@ -24,12 +24,16 @@ class CallTypes:
     Attributes:
         widens: half and bfloat are widened before the functor is called.
         to_float: integers are converted to float before anything else, as under promotion="int_to_float".
+        failures: why the body has no meaning at the dtypes that are left out.
+        decorator: the name of the functor's decorator.
     """
 
     name: str
     checked: ir.CheckedFunction
     widens: bool
     to_float: bool
+    failures: Mapping[DType, PyMetalError]
+    decorator: str
 
     def common_dtype(self, operands: Sequence[Operand]) -> torch.dtype:
         """The dtype that the operands are converted to.
@@ -52,6 +56,16 @@ class CallTypes:
         element = from_torch(dtype)
         if element is not None and element in domain:
             return element
+        failure = self.failures.get(element) if element is not None else None
+        if element is not None and failure is not None:
+            float_too = element.kind in INTEGRAL and float32 in domain
+            way_out = f'decorate it with @pymetal.{self.decorator}(promotion="int_to_float"), or ' if float_too else ""
+            raise CallError(
+                f"{self.name} is not defined for {element.torch}: {failure.message}",
+                failure.span,
+                hint=f"Convert the tensors, {way_out}add a body for the dtype with @{self.name}.overload. "
+                f"dtypes=({', '.join(str(d.torch) for d in domain)},) of the decorator says so in the source.",
+            )
         allowed = ", ".join(d.name.rstrip("_") for d in domain)
         reason = " (Metal has no double)" if element is not None and not element.metal else ""
         raise CallError(

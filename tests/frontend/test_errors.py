@@ -467,18 +467,18 @@ class TestTypes:
     def test_no_common_type(self, refused: Refused) -> None:
         message = refused(
             """\
-@pymetal.unary(dtypes='floating')
+@pymetal.unary(dtypes='integral')
 def f(x: T) -> T:
-    return T(pymetal.float16(x) + x)
+    return T(pymetal.uint64(x) + x)
 """,
             TypeError,
         )
         assert_expected_inline(
             message,
             """\
-functor.py:4:14: PM022: float16 and T (float32, float16, bfloat16) have no common type
-        return T(pymetal.float16(x) + x)
-                 ^^^^^^^^^^^^^^^^^^^^^^
+functor.py:4:14: PM022: uint64 and T (int64, int32, int16, int8) have no common type
+        return T(pymetal.uint64(x) + x)
+                 ^^^^^^^^^^^^^^^^^^^^^
     Convert one of them: float(x), T(x), pymetal.int64(x).""",
         )
 
@@ -487,16 +487,16 @@ functor.py:4:14: PM022: float16 and T (float32, float16, bfloat16) have no commo
             """\
 @pymetal.unary(dtypes=torch.uint8)
 def f(x: T) -> T:
-    return x + -1
+    return x if x > 5 else -1
 """,
             TypeError,
         )
         assert_expected_inline(
             message,
             """\
-functor.py:4:16: PM026: -1 does not fit uint8
-        return x + -1
-                   ^^
+functor.py:4:28: PM026: -1 does not fit uint8
+        return x if x > 5 else -1
+                               ^^
     Narrow dtypes=, or convert the other operand first.""",
         )
 

@@ -87,7 +87,7 @@ def test_characters_that_are_several_bytes(tmp_path: Path) -> None:
 def test_expression_of_several_lines(tmp_path: Path) -> None:
     """The first line is shown, underlined to its end."""
     error = refused(
-        tmp_path, "@pymetal.unary\ndef f(x: T) -> T:\n    return (x\n            - x)\n",
+        tmp_path, "@pymetal.unary(dtypes='bool')\ndef f(x: T) -> T:\n    return (x\n            - x)\n",
     )  # fmt: skip
     assert error.span.end_line == error.span.line + 1
     assert marked(error) in ("(x", "x")

@@ -344,7 +344,7 @@ struct laguerre_polynomial_l_functor {
     T value = T(1.0f);
     T step = T(0.0f);
     int k = 0;
-    while (long(k) < degree && !metal::isnan(float(value))) {
+    while (k < degree && !metal::isnan(float(value))) {
       step = (static_cast<T>(k) * step - x * value) / static_cast<T>(k + 1);
       value = value + step;
       k = k + 1;
@@ -361,7 +361,7 @@ struct laguerre_polynomial_l_functor {
     float value = 1.0f;
     float step = 0.0f;
     int k = 0;
-    while (long(k) < degree && !metal::isnan(value)) {
+    while (k < degree && !metal::isnan(value)) {
       step = (float(k) * step - float(x) * value) / float(k + 1);
       value = value + step;
       k = k + 1;
@@ -384,7 +384,7 @@ struct legendre_polynomial_p_functor {
     T value = T(1.0f);
     T step = T(0.0f);
     int k = 0;
-    while (long(k) < degree && !metal::isnan(float(value))) {
+    while (k < degree && !metal::isnan(float(value))) {
       step = (static_cast<T>(k) * step +
               static_cast<T>(2 * k + 1) * (size - T(1)) * value) /
           static_cast<T>(k + 1);
@@ -406,7 +406,7 @@ struct legendre_polynomial_p_functor {
     float value = 1.0f;
     float step = 0.0f;
     int k = 0;
-    while (long(k) < degree && !metal::isnan(value)) {
+    while (k < degree && !metal::isnan(value)) {
       step = (float(k) * step + float(2 * k + 1) * (size - 1.0f) * value) /
           float(k + 1);
       value = value + step;
