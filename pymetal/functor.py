@@ -12,7 +12,7 @@ import torch
 from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.dtypes import parse_dtypes
-from pymetal.errors import plural
+from pymetal.errors import CallError, plural
 from pymetal.frontend.annotations import Signature, parse_signature
 from pymetal.frontend.overloads import Body
 from pymetal.frontend.source import read_source
@@ -102,7 +102,9 @@ class Functor(Operation):
         """
         from pymetal.debug.trace import trace
 
-        return trace(self.caller, tensors, scalars)
+        found = [event for result in self.results for event in trace(result.caller, tensors, scalars)]
+        # What several results have in common is told once.
+        return list({(e.what, e.operator, e.span, e.count, e.index): e for e in found}.values())
 
     def patch(
         self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False
@@ -120,10 +122,26 @@ class Functor(Operation):
 
         Raises:
             PyMetalError: the folder is not a PyTorch checkout of a known layout, or the functor does not fit there.
+            CallError: the functor has several results.
         """
         from pymetal.upstream.planner import place
 
+        self.check_one_result()
         return place([self.entry], root, stub=stub, file=file, replace=replace)
+
+    def check_one_result(self) -> None:
+        """Refuses what upstream has no place for.
+
+        Raises:
+            CallError: the functor has several results.
+        """
+        if len(self.results) > 1:
+            names = ", ".join(result.name for result in self.results)
+            raise CallError(
+                f"{self.name} has {len(self.results)} results, and a dispatch stub of PyTorch has one functor",
+                hint=f"Write the Metal file with pymetal.emit, and call {self.arity.exec_call} for each of {names} in a "
+                "host function of your own.",
+            )
 
     def __reduce__(self) -> str:
         # Pickled as functions are: by the name under which the module has it.
@@ -137,6 +155,7 @@ def _body(function: Callable[..., Any], arity: Arity) -> Body:
 
 def _parameters(signature: Signature) -> str:
     tensors, scalars = plural(len(signature.tensors), "tensor"), ", ".join(s.name for s in signature.scalars)
+    results = f" for {plural(len(signature.results), 'result')}" if signature.results else ""
     if not scalars:
-        return tensors
-    return f"{tensors} and the {'scalars' if len(signature.scalars) > 1 else 'scalar'} {scalars}"
+        return f"{tensors}{results}"
+    return f"{tensors} and the {'scalars' if len(signature.scalars) > 1 else 'scalar'} {scalars}{results}"

@@ -20,8 +20,8 @@ from pymetal.cli.load import load_functors
 from pymetal.dtypes import BY_NAME
 from pymetal.errors import nearest
 from pymetal.files import write_whole
-from pymetal.functor import Functor
 from pymetal.host import float_mode
+from pymetal.runtime.operation import Operation
 
 _DELAY = 1.0  # seconds before a progress bar shows
 
@@ -65,7 +65,7 @@ def _times(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Checks; returns 1 if there are findings."""
-    functors = load_functors(args.file, args.only)
+    functors = [result for functor in load_functors(args.file, args.only) for result in functor.results]
     if args.torch_headers is not None:
         return _other_release(args, functors)
     options = Options(
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(r.findings for r in results) else 0
 
 
-def _check_all(functors: Sequence[Functor], options: Options, quiet: bool) -> list[CheckResult]:
+def _check_all(functors: Sequence[Operation], options: Options, quiet: bool) -> list[CheckResult]:
     chosen = [f for f in functors if elements(f, options)]
     with progress(sum(steps(f, options) for f in chosen), quiet) as step:
         return [check(f, options, step) for f in chosen]
@@ -116,7 +116,7 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
         bar.stop()
 
 
-def _dtypes(wanted: list[str] | None, functors: Sequence[Functor]) -> tuple[str, ...] | None:
+def _dtypes(wanted: list[str] | None, functors: Sequence[Operation]) -> tuple[str, ...] | None:
     if wanted is None:
         return None
     served = {d.name.rstrip("_") for f in functors for d in f.ir.domain}
@@ -128,7 +128,7 @@ def _dtypes(wanted: list[str] | None, functors: Sequence[Functor]) -> tuple[str,
     return tuple(wanted)
 
 
-def _scalars(given: list[str] | None, functors: Sequence[Functor]) -> dict[str, Any]:
+def _scalars(given: list[str] | None, functors: Sequence[Operation]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     known = {p.name for f in functors for p in f.ir.overloads[0].function.scalars}
     for text in given or []:
@@ -174,7 +174,7 @@ def _report(results: Sequence[CheckResult], folder: Path, file: str, quiet: bool
         print(f"report: {folder / 'index.html'}", file=sys.stderr)
 
 
-def _other_release(args: argparse.Namespace, functors: Sequence[Functor]) -> int:
+def _other_release(args: argparse.Namespace, functors: Sequence[Operation]) -> int:
     from pymetal.check.releases import HeadersError, against_headers, open_headers
 
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any, Tuple  # noqa: UP035 - users write it
+from typing import Any, get_origin
 
 from pymetal import dtypes, ir
 from pymetal.arity import ARITIES, Arity
@@ -45,7 +45,7 @@ class Signature:
 
     Attributes:
         results: the types of several results, `-> tuple[T, T]`, with their places; empty for one result.
-        index: which of them is `result`: a body is lowered once for each.
+        index: which of them is `result`, where a body is lowered for one of them; None for the whole signature.
     """
 
     tensors: tuple[tuple[str, Annotation], ...]
@@ -54,12 +54,13 @@ class Signature:
     result: Annotation
     result_node: ast.expr
     results: tuple[tuple[Annotation, ast.expr], ...] = ()
-    index: int = 0
+    index: int | None = None
 
     def parts(self) -> tuple[Signature, ...]:
-        """A signature for each result."""
-        numbered = enumerate(self.results or ((self.result, self.result_node),))
-        return tuple(replace(self, result=r, result_node=node, index=k) for k, (r, node) in numbered)
+        """A signature for each of several results; none for one."""
+        if self.index is not None:
+            return ()
+        return tuple(replace(self, result=r, result_node=n, index=k) for k, (r, n) in enumerate(self.results))
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Definition:
         signature: the parameters of its first body.
         checked: its bodies, for the dtypes at which they type-check.
         failures: why a helper does not type-check at the other dtypes that its annotations admit.
-        results: a definition for each of several results; empty for one, and then the others are not of one result.
+        results: a definition for each of several results; then `checked` is the first of them.
     """
 
     signature: Signature
@@ -228,7 +229,7 @@ def _parse_results(source: Source, node: ast.expr) -> tuple[tuple[Annotation, as
     node = _unquoted(source, node)
     base = node.value if isinstance(node, ast.Subscript) else node
     value = static_value(source, base) if is_dotted(base) else None
-    if value is not tuple and value is not Tuple:
+    if value is not tuple and get_origin(value) is not tuple:  # that of typing.Tuple
         return ((parse_type(source, node), node),)
     elements = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else []
     if not 2 <= len(elements) <= MAX_RESULTS or any(isinstance(e, ast.Constant) and e.value is ... for e in elements):

@@ -151,7 +151,8 @@ def lower_results(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[Expr
     """The values of a call of a function with several results; None for any other call."""
     if not _is_outside_name(ctx, node.func, env) or root(node.func) == ctx.source.node.name:
         return None
-    definition, name, span = definition_of(static_value(ctx.source, node.func)), ast.unparse(node.func), ctx.source.span(node)
+    name, span = ast.unparse(node.func), ctx.source.span(node)
+    definition = definition_of(static_value(ctx.source, node.func))
     if definition is None or not definition.results:
         return None
     signature = definition.signature

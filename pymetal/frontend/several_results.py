@@ -34,14 +34,14 @@ def returned_value(
     values = tuple_values(node, env)
     if len(values) != len(signature.results):
         raise _wrong_count(source, signature, node, len(values))
-    return values[signature.index]
+    return values[signature.index or 0]
 
 
 def _part(source: Source, signature: Signature, node: ast.expr) -> ast.expr:
     """The part of a written tuple, or of a choice between two, that belongs to the result of `signature`."""
     match node:
         case ast.Tuple(elts=elements) if len(elements) == len(signature.results):
-            return elements[signature.index]
+            return elements[signature.index or 0]
         case ast.IfExp(test=test, body=body, orelse=otherwise):
             parts = (_part(source, signature, branch) for branch in (body, otherwise))
             return ast.copy_location(ast.IfExp(test, *parts), node)

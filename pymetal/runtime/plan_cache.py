@@ -23,7 +23,7 @@ class Launch:
     plan: Plan
     key: LaunchKey
     kernel: Kernel
-    dtype: torch.dtype  # of a new output
+    dtype: torch.dtype  # of a new output; of several, the first
     device: torch.device
     threads: int | list[int]
     extra: tuple[Any, ...]  # bound after the scalars
@@ -47,6 +47,26 @@ class Launch:
         if self.plan.grid:
             self.kernel(out, *operands, *scalars, *self.extra, threads=self.threads)
         return out
+
+
+@dataclass(frozen=True)
+class SeveralLaunch(Launch):
+    """A launch with several outputs, all of one layout: a tuple of tensors takes the place of the tensor."""
+
+    def allocate(self) -> Any:
+        """New outputs."""
+        first = super().allocate()
+        return (first, *(torch.empty_like(first, dtype=d.torch) for d in self.key.outputs[1:]))
+
+
+def unpacked(kernel: Kernel) -> Kernel:
+    """A kernel that takes the outputs of a :class:`SeveralLaunch`."""
+
+    def launch(*args: Any, threads: int | list[int]) -> None:
+        outs, *rest = args
+        kernel(*outs, *rest, threads=threads)
+
+    return launch
 
 
 def dispatch_key(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
