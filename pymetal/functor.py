@@ -139,8 +139,8 @@ class Functor(Operation):
             names = ", ".join(result.name for result in self.results)
             raise CallError(
                 f"{self.name} has {len(self.results)} results, and a dispatch stub of PyTorch has one functor",
-                hint=f"Write the Metal file with pymetal.emit, and call {self.arity.exec_call} for each of {names} in a "
-                "host function of your own.",
+                hint=f"Write the Metal file with pymetal.emit, and call {self.arity.exec_call} for each of {names} "
+                "in a host function of your own.",
             )
 
     def __reduce__(self) -> str:
