@@ -14,13 +14,14 @@ from pymetal import dtypes, ir
 from pymetal.codegen.functor_text import FunctorText
 from pymetal.codegen.launch_kernels import PER_THREAD, Form, LaunchKey, Role, bound_as
 from pymetal.dtypes import DType, Kind
-from pymetal.errors import CallError
+from pymetal.errors import CallError, plural
 from pymetal.runtime.arguments import Bound, Parameters, is_transformed, readable, refuse_tangents
 from pymetal.runtime.device import device_of, find_device
 from pymetal.runtime.jit import Programs
 from pymetal.runtime.overlap import check_apart, check_memory, check_output, resize_output
 from pymetal.runtime.plan import MAX_THREADS, Number, Operand, Plan, describe, is_stored, make_plan
 from pymetal.runtime.plan_cache import Launch, PlanCache, SeveralLaunch, dispatch_key, unpacked
+from pymetal.runtime.strides import contiguous_strides
 from pymetal.runtime.type_promotion import CallTypes
 
 _log = logging.getLogger(__name__)
@@ -114,13 +115,17 @@ class Caller(CallTypes, Parameters):
             resize_output(self.name, result, plan.shape, plan.strides)
         readers = [o for o in operands if isinstance(o, torch.Tensor)]
         unclear = [result for result in outs if not check_memory(self.name, result, readers)]
-        if self.others:  # computed into new tensors: one of the given ones may be an input
+        temporary = bool(unclear) or not all(map(_is_plain, outs))
+        if self.others:
             check_apart(self.name, outs)
-            launch = self._launch(plan, described, stored, device)
-            results = self._run(launch, launch.allocate(), operands, numbers)
-            return tuple(result.copy_(new) for result, new in zip(outs, results, strict=True))
+            strides = plan.strides or contiguous_strides(plan.shape)
+            if temporary or any(result.stride() != strides for result in outs):
+                launch = self._launch(plan, described, stored, device)
+                results = self._run(launch, launch.allocate(), operands, numbers)
+                return tuple(result.copy_(new) for result, new in zip(outs, results, strict=True))
+            launch = self._launch(plan, described, tuple(_stored(result.dtype) for result in outs), device)
+            return tuple(map(_written, self._run(launch, outs, operands, numbers)))
         (result,) = outs
-        temporary = bool(unclear) or result.is_neg() or result.is_conj() or not is_stored(result.dtype)
         target = torch.empty_like(result, dtype=stored[0].torch) if temporary else result
         plan = make_plan(self.name, element, described, describe(target, device))
         launch = self._launch(plan, described, (_stored(target.dtype),), device)
@@ -139,7 +144,7 @@ class Caller(CallTypes, Parameters):
         """The tensors of `out=`, if results of these dtypes and this shape can be written to them."""
         given = out if self.others else (out,)
         if not isinstance(given, tuple | list) or len(given) != len(stored):
-            found = f"{len(given)} values" if isinstance(given, tuple | list) else type(out).__name__
+            found = plural(len(given), "value") if isinstance(given, tuple | list) else type(out).__name__
             names = ", ".join("abcdefgh"[: len(stored)])
             raise CallError(
                 f"{self.name}: out= must be a tuple of {len(stored)} tensors, not {found}", hint=f"Pass out=({names})."
@@ -248,6 +253,11 @@ def _written(out: torch.Tensor) -> torch.Tensor:
     if not out.is_inference():
         torch.autograd.graph.increment_version(out)
     return out
+
+
+def _is_plain(out: torch.Tensor) -> bool:
+    """True if a kernel can write to `out` itself."""
+    return not out.is_neg() and not out.is_conj() and is_stored(out.dtype)
 
 
 def _is_conjugated(args: tuple[Any, ...]) -> bool:
