@@ -71,12 +71,14 @@ class Functor(Operation):
         """
         return self.caller.source(args, scalars)
 
-    def explain(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> str:
+    def explain(
+        self, *args: Any, out: torch.Tensor | tuple[torch.Tensor, ...] | None = None, **scalars: Any
+    ) -> str:  # fmt: skip
         """Describes how a call with these arguments runs: dtypes, kernel, grid. Nothing is compiled or run.
 
         Args:
             args: what the functor is called with: tensors of any registered dtype, or numbers, that broadcast.
-            out: the tensor for the result, of the broadcast shape.
+            out: the tensor for the result, of the broadcast shape; a tuple of them for several results.
             scalars: the scalar parameters.
 
         Raises:

@@ -98,7 +98,7 @@ def check_apart(functor: str, outs: Sequence[torch.Tensor]) -> None:
         CallError: two do, or it cannot be told in reasonable time.
     """
     for first, second in itertools.combinations(outs, 2):
-        if _meet(first, second) is not False:
+        if _is_alias(first, second) and _meet(first, second) is not False:
             raise CallError(
                 f"{functor}: two tensors of out= share memory", hint="Pass a tensor of its own for each result."
             )
@@ -130,17 +130,21 @@ def has_internal_overlap(tensor: torch.Tensor) -> bool:
 
 def shares_elements(out: torch.Tensor, tensor: torch.Tensor) -> bool | None:
     """True if the two share elements and are not the very same in the same order; None if that is too hard to tell."""
+    if not _is_alias(out, tensor):
+        return False
     same_place = _address(out) == _address(tensor) and out.element_size() == tensor.element_size()
     if same_place and out.shape == tensor.shape and out.stride() == tensor.stride():
         return False
     return _meet(out, tensor)
 
 
+def _is_alias(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """True if neither is empty, and both are of one storage."""
+    return bool(torch._C._is_alias_of(a, b)) and a.numel() != 0 and b.numel() != 0  # type: ignore[attr-defined]
+
+
 def _meet(a: torch.Tensor, b: torch.Tensor) -> bool | None:
-    """True if the two share elements; None if that is too hard to tell."""
-    aliases: bool = torch._C._is_alias_of(a, b)  # type: ignore[attr-defined]
-    if a.numel() == 0 or b.numel() == 0 or not aliases:
-        return False
+    """True if two tensors of one storage share elements; None if that is too hard to tell."""
     try:
         return bool(np.shares_memory(_memory(a), _memory(b), _MAX_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:

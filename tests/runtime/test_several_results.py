@@ -253,8 +253,9 @@ A, B = torch.tensor([1.0, 5.0, 3.0]), torch.tensor([4.0, 2.0, 3.0])
 def test_out_is_written_and_returned() -> None:
     low, high = torch.empty(3), torch.empty(3, dtype=torch.float64)
     versions = low._version, high._version
-    for outs in ((low, high), [low, high]):
-        results = sorted_pair(A, B, out=outs)  # type: ignore[arg-type] - a list is taken as torch takes it
+    either: list[Any] = [(low, high), [low, high]]  # torch takes a list as well
+    for outs in either:
+        results = sorted_pair(A, B, out=outs)
         assert results[0] is low
         assert results[1] is high
     assert_all_equal((low, high), (torch.minimum(A, B), torch.maximum(A, B).double()))
