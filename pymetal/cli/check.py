@@ -20,6 +20,7 @@ from pymetal.cli.load import load_functors, print_notes
 from pymetal.dtypes import BY_NAME
 from pymetal.errors import nearest
 from pymetal.files import write_whole
+from pymetal.functor import Functor
 from pymetal.host import float_mode
 from pymetal.runtime.operation import Operation
 
@@ -65,7 +66,8 @@ def _times(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Checks; returns 1 if there are findings."""
-    functors = [result for functor in load_functors(args.file, args.only) for result in functor.results]
+    loaded = load_functors(args.file, args.only)
+    functors = [result for functor in loaded for result in functor.results]
     if args.torch_headers is not None:
         return _other_release(args, functors)
     options = Options(
@@ -80,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     finally:
         sys.path.pop(0)
-    _print(results, functors, args)
+    _print(results, loaded, args)
     if args.report is not None:
         _report(results, Path(args.report), args.file, args.quiet or args.json)
     return 1 if any(r.findings for r in results) else 0
