@@ -26,7 +26,7 @@ def returned_value(
         FunctorTypeError: there are more or fewer values than results.
     """
     if not signature.results:
-        if isinstance(node, ast.Tuple) and len(node.elts) > 1:
+        if isinstance(node, ast.Tuple) and len(node.elts) > 1 and not _is_unpacked(node):
             raise _wrong_count(source, signature, node, len(node.elts))
         return lower(node, env)
     if isinstance(node, ast.Tuple | ast.IfExp):
@@ -40,14 +40,20 @@ def returned_value(
 def _part(source: Source, signature: Signature, node: ast.expr) -> ast.expr:
     """The part of a written tuple, or of a choice between two, that belongs to the result of `signature`."""
     match node:
-        case ast.Tuple(elts=elements) if len(elements) == len(signature.results):
-            return elements[signature.index or 0]
+        case ast.Tuple(elts=elements) if len(elements) == len(signature.results) or _is_unpacked(node):
+            unpacked = next((e for e in elements if isinstance(e, ast.Starred)), None)
+            return unpacked or elements[signature.index or 0]
         case ast.IfExp(test=test, body=body, orelse=otherwise):
             parts = (_part(source, signature, branch) for branch in (body, otherwise))
             return ast.copy_location(ast.IfExp(test, *parts), node)
         case _:
             count = len(node.elts) if isinstance(node, ast.Tuple) else 1
             raise _wrong_count(source, signature, node, count)
+
+
+def _is_unpacked(node: ast.Tuple) -> bool:
+    """True if it has a `*`, which is refused where it is lowered."""
+    return any(isinstance(e, ast.Starred) for e in node.elts)
 
 
 def _wrong_count(source: Source, signature: Signature, node: ast.expr, found: int) -> PyMetalError:
