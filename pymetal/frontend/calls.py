@@ -148,18 +148,22 @@ def _lower_fact(ctx: ExpressionContext, node: ast.Call, env: Env, fact: Callable
 
 
 def lower_results(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[Expr] | None:
-    """The values of a call of a function with several results; None for any other call."""
+    """The values of `divmod(a, b)`, or of a call of a function with several results; None for any other call."""
     if not _is_outside_name(ctx, node.func, env) or root(node.func) == ctx.source.node.name:
         return None
-    name, span = ast.unparse(node.func), ctx.source.span(node)
-    definition = definition_of(static_value(ctx.source, node.func))
+    share, name, span = ctx.subexpressions.share, ast.unparse(node.func), ctx.source.span(node)
+    callee = static_value(ctx.source, node.func)
+    if callee is divmod and not node.keywords:
+        left, right = lower_arguments(ctx, node, env, 2)
+        operands = [share(left, "dividend", 2, span), share(right, "divisor", 2, span)]
+        return [ctx.arithmetic.apply(op, operands, span) for op in (rows.FLOORDIV, rows.MOD)]
+    definition = definition_of(callee)
     if definition is None or not definition.results:
         return None
     signature = definition.signature
     args = _match_arguments(ctx, node, env, name, signature)
     names = [n for n, _ in signature.tensors] + [s.name for s in signature.scalars]
-    share, uses = ctx.subexpressions.share, len(definition.results)
-    args = [share(value, n, uses, span) for n, value in zip(names, args, strict=True)]
+    args = [share(value, n, len(definition.results), span) for n, value in zip(names, args, strict=True)]
     return [_lower_invoke(ctx, node, name, result, args) for result in definition.results]
 
 

@@ -161,6 +161,13 @@ class ExpressionLowering:
         return Table(name, tuple(value), type_)
 
     def _subscript(self, node: ast.expr, base: ast.expr, index: ast.expr, env: Env) -> Expr:
+        values = calls.lower_results(self, base, env) if isinstance(base, ast.Call) else None
+        if values is not None:
+            at = number(self.lower(index, env))
+            if not isinstance(at, int) or not -len(values) <= at < len(values):
+                what = f"{ast.unparse(index)} does not name one of"
+                raise self.source.refusal("table-index", node, name=ast.unparse(base), size=len(values), what=what)
+            return values[at]
         table = self.lower_table(base, env)
         if table is None:
             raise self._refuse_construct(node)

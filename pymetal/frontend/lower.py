@@ -16,14 +16,12 @@ from pymetal.frontend.control_flow import lower_if
 from pymetal.frontend.expressions import ExpressionLowering
 from pymetal.frontend.liveness import NO_NAMES, assigned_names, liveness
 from pymetal.frontend.loops import lower_exit, lower_for, lower_while
-from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import construct, is_refused
 from pymetal.frontend.several_results import returned_value
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
 from pymetal.ir import Const, Expr, Function, Name, Param, Return, Type
-from pymetal.ops import python as ops
 
 _MAX_PASSES = 64
 
@@ -214,12 +212,6 @@ class FunctionLowering:
         match value:
             case ast.Tuple(elts=elements):
                 return [lower(e, env) for e in elements]
-            case ast.Call(func=func, args=[left, right], keywords=[]) if (
-                is_dotted(func) and ast.unparse(func) not in env and static_value(self.source, func) is divmod
-            ):
-                span, share = self.source.span(value), self.expressions.subexpressions.share
-                a, b = share(lower(left, env), "dividend", 2, span), share(lower(right, env), "divisor", 2, span)
-                return [self.expressions.arithmetic.apply(op, [a, b], span) for op in (ops.FLOORDIV, ops.MOD)]
             case ast.Call() if (values := lower_results(self.expressions, value, env)) is not None:
                 return values
             case _:

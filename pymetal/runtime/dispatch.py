@@ -73,7 +73,26 @@ class Caller(CallTypes, Parameters):
                 inputs = [a for a in args if isinstance(a, torch.Tensor)]
                 if not out.is_inference() and check_memory(self.name, out, inputs):
                     return _written(launch.run(out, args, self._bound(launch, scalars)))
+        if self.others and isinstance(out, tuple | list):
+            kept = self._kept(args, out, scalars)
+            if kept is not None:
+                return kept
         return self._slow_path(args, out, scalars)
+
+    def _kept(self, args: tuple[Any, ...], outs: Any, scalars: dict[str, Any]) -> Any:
+        """The results of a call with `out=` whose launch has been kept; None if none has."""
+        values = (*args, *outs)
+        key, device = dispatch_key(values)
+        if device is None or not all(type(o) is torch.Tensor and not o.is_inference() for o in outs):
+            return None
+        launch = self.plans.get((find_device(device).variant(), *(o.dim() for o in outs), *key))
+        inputs = [a for a in args if isinstance(a, torch.Tensor)]
+        if launch is None or (launch.is_complex and _is_conjugated(values)):
+            return None
+        if not all(check_memory(self.name, o, inputs) for o in outs):
+            return None
+        check_apart(self.name, outs)
+        return tuple(map(_written, launch.run(outs, args, self._bound(launch, scalars))))
 
     def _bound(self, launch: Launch, given: dict[str, Any]) -> Sequence[Bound]:
         """The scalar parameters as they are bound; floats for float parameters need no check."""
@@ -107,10 +126,10 @@ class Caller(CallTypes, Parameters):
         if out is None:
             launch = self._launch(plan, described, stored, device)
             if plan.shape.numel() <= MAX_THREADS:
-                self.plans.keep(args, None, launch)
+                self.plans.keep(args, (), launch)
             return self._run(launch, launch.allocate(), operands, numbers)
         outs = self._outs(out, stored, device, plan.shape, tensors)
-        fits = outs[0].shape == plan.shape
+        fits = all(result.shape == plan.shape for result in outs)
         for result in outs:
             resize_output(self.name, result, plan.shape, plan.strides)
         readers = [o for o in operands if isinstance(o, torch.Tensor)]
@@ -124,13 +143,15 @@ class Caller(CallTypes, Parameters):
                 results = self._run(launch, launch.allocate(), operands, numbers)
                 return tuple(result.copy_(new) for result, new in zip(outs, results, strict=True))
             launch = self._launch(plan, described, tuple(_stored(result.dtype) for result in outs), device)
+            if fits and plan.shape.numel() <= MAX_THREADS:
+                self.plans.keep(args, outs, launch)
             return tuple(map(_written, self._run(launch, outs, operands, numbers)))
         (result,) = outs
         target = torch.empty_like(result, dtype=stored[0].torch) if temporary else result
         plan = make_plan(self.name, element, described, describe(target, device))
         launch = self._launch(plan, described, (_stored(target.dtype),), device)
         if fits and not temporary and plan.shape.numel() <= MAX_THREADS:
-            self.plans.keep(args, result, launch)
+            self.plans.keep(args, outs, launch)
         self._run(launch, target, operands, numbers)
         return result.copy_(target) if temporary else _written(result)
 

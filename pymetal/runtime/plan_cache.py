@@ -56,7 +56,7 @@ class SeveralLaunch(Launch):
     def allocate(self) -> Any:
         """New outputs."""
         first = super().allocate()
-        return (first, *(torch.empty_like(first, dtype=d.torch) for d in self.key.outputs[1:]))
+        return (first, *[torch.empty_like(first, dtype=d.torch) for d in self.key.outputs[1:]])
 
 
 def unpacked(kernel: Kernel) -> Kernel:
@@ -94,14 +94,14 @@ def dispatch_key(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]
 
 
 class PlanCache(dict[tuple[Any, ...], Launch]):
-    """The launches of one functor: by the device's variant, the rank of `out=` if there is one, and the dispatch key.
+    """The launches of one functor: by the device's variant, the ranks of `out=`, and the dispatch key.
 
-    The rank tells `out=` from one more operand.
+    The ranks tell `out=` from more operands.
     """
 
-    def keep(self, args: tuple[Any, ...], out: torch.Tensor | None, launch: Launch) -> None:
+    def keep(self, args: tuple[Any, ...], outs: tuple[torch.Tensor, ...], launch: Launch) -> None:
         """Keeps a launch for calls with the same dispatch key, if the fast path takes them."""
-        values = args if out is None else (*args, out)
+        values = (*args, *outs)
         key, device = dispatch_key(values)
         tensors = [v for v in values if isinstance(v, torch.Tensor)]
         if device is None or any(
@@ -110,6 +110,5 @@ class PlanCache(dict[tuple[Any, ...], Launch]):
             return
         if len(self) >= MAX_PLANS:
             self.clear()
-        rank = () if out is None else (out.dim(),)
-        whole = (find_device(device).variant(), *rank, *key)
+        whole = (find_device(device).variant(), *(out.dim() for out in outs), *key)
         self[whole] = launch

@@ -47,6 +47,7 @@ RETURNS: dict[str, tuple[str, str, tuple[torch.Tensor, ...]]] = {
         "a, b = parts(x)\n    c, d = halves(b)\n    return a + c, d",
         (torch.floor(X) + (X % 1) / 2, 2 - (X % 1) / 2),
     ),
+    "one of them": ("tuple[T, T]", "return parts(x)[1], divmod(x, 2)[-2]", (X - torch.floor(X), X // 2)),
     "a loop": (
         "tuple[T, T]",
         "low, high = x, x\n    for i in range(3):\n        low, high = min(low, T(i)), max(high, T(i))\n"
@@ -250,6 +251,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a call unpacked wrongly": (
         "T", "a, b, c = parts(x)\n    return a", "PM049: cannot unpack 2 values into 3 names",
     ),
+    "an index": ("T", "return parts(x)[2]", "PM041: 2 does not name one of the 2 elements of parts(x)"),
     "an operand missing": ("T", "a, b = parts()\n    return a", "PM017: parts takes 1 argument"),
     "recursion": ("tuple[T, T]", "a, b = f(x)\n    return a, b", "PM038: 'f' calls itself"),
     "an overload with another count": (

@@ -204,18 +204,28 @@ def test_conjugated_negated_and_zero_tensors() -> None:
 
 def test_one_launch_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     both, x = fresh(sincos), torch.randn(7)
+    low, high = torch.empty(7), torch.empty(7)
     with counting.launches() as seen:
         first = both(x)
         assert len(seen.sources) == len(seen.threads) == 1
+        both(x, out=(low, high))
+        both(x[:0])
+        assert len(seen.sources) == 1
+        assert len(seen.threads) == 2
         monkeypatch.setattr(dispatch, "make_plan", None)
         monkeypatch.setattr(Programs, "get", None)
         assert_all_equal(both(x), first)  # neither planned nor compiled again
-        assert len(seen.sources) == 1
-        assert len(seen.threads) == 2
+        version, expected = high._version, both(-x)
+        assert both(-x, out=(low, high))[1] is high
+        assert high._version == version + 1
+        assert_all_equal((low, high), expected)
+        assert len(seen.threads) == 5
+        for outs in ((low, low), (low, high[:3])):  # looked at each time
+            with pytest.raises((CallError, TypeError)):
+                both(x, out=outs)
+        same = x.clone()
+        assert_all_equal(both(same, out=(high, same)), first)
         monkeypatch.undo()
-        both(x, out=(torch.empty(7), torch.empty(7)))
-        both(x[:0])
-        assert len(seen.threads) == 3
     fresh(sincos)
 
 
