@@ -30,25 +30,34 @@ def returned_value(
             raise _wrong_count(source, signature, node, len(node.elts))
         return lower(node, env)
     if isinstance(node, ast.Tuple | ast.IfExp):
-        return lower(_part(source, signature, node), env)
+        return lower(_part(source, signature, node, lambda call: len(tuple_values(call, env))), env)
     values = tuple_values(node, env)
     if len(values) != len(signature.results):
         raise _wrong_count(source, signature, node, len(values))
     return values[signature.index or 0]
 
 
-def _part(source: Source, signature: Signature, node: ast.expr) -> ast.expr:
-    """The part of a written tuple, or of a choice between two, that belongs to the result of `signature`."""
+def _part(source: Source, signature: Signature, node: ast.expr, count: Callable[[ast.Call], int]) -> ast.expr:
+    """The part of a written tuple, or of a choice between two, that belongs to the result of `signature`.
+
+    Args:
+        count: how many values a call has.
+    """
+    index = signature.index or 0
     match node:
         case ast.Tuple(elts=elements) if len(elements) == len(signature.results) or _is_unpacked(node):
             unpacked = next((e for e in elements if isinstance(e, ast.Starred)), None)
-            return unpacked or elements[signature.index or 0]
+            return unpacked or elements[index]
         case ast.IfExp(test=test, body=body, orelse=otherwise):
-            parts = (_part(source, signature, branch) for branch in (body, otherwise))
+            parts = (_part(source, signature, branch, count) for branch in (body, otherwise))
             return ast.copy_location(ast.IfExp(test, *parts), node)
+        case ast.Call() if (found := count(node)) > 1:
+            if found != len(signature.results):
+                raise _wrong_count(source, signature, node, found)
+            at = ast.copy_location(ast.Constant(index), node)
+            return ast.copy_location(ast.Subscript(node, at, ast.Load()), node)
         case _:
-            count = len(node.elts) if isinstance(node, ast.Tuple) else 1
-            raise _wrong_count(source, signature, node, count)
+            raise _wrong_count(source, signature, node, len(node.elts) if isinstance(node, ast.Tuple) else 1)
 
 
 def _is_unpacked(node: ast.Tuple) -> bool:

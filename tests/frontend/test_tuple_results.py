@@ -35,6 +35,10 @@ RETURNS: dict[str, tuple[str, str, tuple[torch.Tensor, ...]]] = {
         "tuple[T, T]", "return (x, -x) if x > 0 else (-x, x) if x < 0 else (T(7), x)",
         (torch.tensor([2.5, 7, 3.5]), torch.tensor([-2.5, 0, -3.5])),
     ),
+    "a choice between calls": (
+        "tuple[T, T]", "return parts(x) if x > 3 else divmod(x, 2) if x < 0 else (x, x)",
+        (torch.tensor([-2.0, 0, 3]), torch.tensor([1.5, 0, 0.5])),
+    ),
     "branches": (
         "tuple[T, T]",
         "if x > 0:\n        return x, x + 1\n    y = x * 2\n    return y, y - 1",
@@ -237,6 +241,9 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "one value": ("tuple[T, T]", "return x", f"PM066: {COUNT}"),
     "three values": ("tuple[T, T]", "return x, x, x", "PM066: this returns 3 values"),
     "one in a choice": ("tuple[T, T]", "return (x, x) if x > 0 else x", f"PM066: {COUNT}"),
+    "another count in a choice": (
+        "tuple[T, T, T]", "return (x, x, x) if x > 0 else parts(x)", "PM066: this returns 2 values",
+    ),
     "results of another count": ("tuple[T, T, T]", "return parts(x)", "PM066: this returns 2 values"),
     "three for one": ("T", "return x, x, x", "Annotate the function with `-> tuple[T, T, T]`."),
     "unpacking": ("tuple[T, T]", "return *x, x", "PM032: `*` unpacking cannot become Metal"),
