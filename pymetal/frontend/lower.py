@@ -6,7 +6,7 @@ import ast
 
 from pymetal import ir
 from pymetal.dtypes import DType, Kind
-from pymetal.errors import plural
+from pymetal.errors import PyMetalError, plural
 from pymetal.frontend.annotations import Signature, parse_type
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.calls import lower_results
@@ -17,7 +17,7 @@ from pymetal.frontend.expressions import ExpressionLowering
 from pymetal.frontend.liveness import NO_NAMES, assigned_names, liveness
 from pymetal.frontend.loops import lower_exit, lower_for, lower_while
 from pymetal.frontend.refusals import construct, is_refused
-from pymetal.frontend.several_results import returned_value
+from pymetal.frontend.several_results import elements, returned_value
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
@@ -176,10 +176,18 @@ class FunctionLowering:
     def _assign_tuple(self, stmt: ast.Assign, targets: list[ast.expr], value: ast.expr, env: Env, block: Block) -> Env:
         """`q, r = a, b` and `q, r = divmod(a, b)`: all values are computed before the first is assigned."""
         names = self._target_names(targets)
-        values = self._tuple_values(value, env)
+
+        def wrong(place: ast.AST, found: int) -> PyMetalError:
+            wanted = plural(len(names), "name")
+            return self.source.refusal("unpack", place, wanted=wanted, found=plural(found, "value"))
+
+        if isinstance(value, ast.IfExp):
+            parts = elements(value, len(names), lambda call: len(self._tuple_values(call, env)), wrong)
+            values = [self.expressions.lower(part, env) for part in parts]
+        else:
+            values = self._tuple_values(value, env)
         if len(values) != len(names):
-            found, wanted = plural(len(values), "value"), plural(len(names), "name")
-            raise self.source.refusal("unpack", stmt, wanted=wanted, found=found)
+            raise wrong(stmt, len(values))
         saved, assigned = [], set[Expr]()  # the old values of the targets before this one
         for index, (name, computed) in enumerate(zip(names, values, strict=True)):
             if assigned.intersection(ir.subexpressions(computed)):
@@ -210,8 +218,8 @@ class FunctionLowering:
     def _tuple_values(self, value: ast.expr, env: Env) -> list[Expr]:
         lower = self.expressions.lower
         match value:
-            case ast.Tuple(elts=elements):
-                return [lower(e, env) for e in elements]
+            case ast.Tuple(elts=written):
+                return [lower(e, env) for e in written]
             case ast.Call() if (values := lower_results(self.expressions, value, env)) is not None:
                 return values
             case _:

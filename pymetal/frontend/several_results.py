@@ -25,53 +25,55 @@ def returned_value(
     Raises:
         FunctorTypeError: there are more or fewer values than results.
     """
+
+    def wrong(place: ast.expr, found: int) -> PyMetalError:
+        wanted = len(signature.results) or 1
+        hint = f"Annotate the function with `-> tuple[{', '.join([signature.result.text] * found)}]`."
+        if wanted > 1:
+            hint = f"Write `return {', '.join('abcdefgh'[:wanted])}`, with one value for each."
+        return source.refusal(
+            "result-count", place, found=plural(found, "value"), functor=source.node.name,
+            wanted=plural(wanted, "result"), hint=hint,
+        )  # fmt: skip
+
     if not signature.results:
-        if isinstance(node, ast.Tuple) and len(node.elts) > 1 and not _is_unpacked(node):
-            raise _wrong_count(source, signature, node, len(node.elts))
+        if isinstance(node, ast.Tuple) and len(node.elts) > 1 and not _unpacked(node):
+            raise wrong(node, len(node.elts))
         return lower(node, env)
+    index, wanted = signature.index or 0, len(signature.results)
     if isinstance(node, ast.Tuple | ast.IfExp):
-        return lower(_part(source, signature, node, lambda call: len(tuple_values(call, env))), env)
+        return lower(elements(node, wanted, lambda call: len(tuple_values(call, env)), wrong)[index], env)
     values = tuple_values(node, env)
-    if len(values) != len(signature.results):
-        raise _wrong_count(source, signature, node, len(values))
-    return values[signature.index or 0]
+    if len(values) != wanted:
+        raise wrong(node, len(values))
+    return values[index]
 
 
-def _part(source: Source, signature: Signature, node: ast.expr, count: Callable[[ast.Call], int]) -> ast.expr:
-    """The part of a written tuple, or of a choice between two, that belongs to the result of `signature`.
+def elements(
+    node: ast.expr, wanted: int, count: Callable[[ast.Call], int], wrong: Callable[[ast.expr, int], PyMetalError]
+) -> list[ast.expr]:
+    """The elements of a written tuple, or of a choice between tuples, as expressions of their own.
 
     Args:
         count: how many values a call has.
+        wrong: the error for another number of values than `wanted`.
     """
-    index = signature.index or 0
     match node:
-        case ast.Tuple(elts=elements) if len(elements) == len(signature.results) or _is_unpacked(node):
-            unpacked = next((e for e in elements if isinstance(e, ast.Starred)), None)
-            return unpacked or elements[index]
+        case ast.Tuple(elts=written) if len(written) == wanted or _unpacked(node):
+            return _unpacked(node) * wanted or written  # a `*` is refused where it is lowered
         case ast.IfExp(test=test, body=body, orelse=otherwise):
-            parts = (_part(source, signature, branch, count) for branch in (body, otherwise))
-            return ast.copy_location(ast.IfExp(test, *parts), node)
+            branches = (elements(branch, wanted, count, wrong) for branch in (body, otherwise))
+            return [ast.copy_location(ast.IfExp(test, a, b), node) for a, b in zip(*branches, strict=True)]
         case ast.Call() if (found := count(node)) > 1:
-            if found != len(signature.results):
-                raise _wrong_count(source, signature, node, found)
-            at = ast.copy_location(ast.Constant(index), node)
-            return ast.copy_location(ast.Subscript(node, at, ast.Load()), node)
+            if found != wanted:
+                raise wrong(node, found)
+            at = [ast.copy_location(ast.Constant(k), node) for k in range(wanted)]
+            return [ast.copy_location(ast.Subscript(node, k, ast.Load()), node) for k in at]
         case _:
-            raise _wrong_count(source, signature, node, len(node.elts) if isinstance(node, ast.Tuple) else 1)
+            raise wrong(node, len(node.elts) if isinstance(node, ast.Tuple) else 1)
 
 
-def _is_unpacked(node: ast.Tuple) -> bool:
-    """True if it has a `*`, which is refused where it is lowered."""
-    return any(isinstance(e, ast.Starred) for e in node.elts)
-
-
-def _wrong_count(source: Source, signature: Signature, node: ast.expr, found: int) -> PyMetalError:
-    wanted = len(signature.results) or 1
-    hint = f"Annotate the function with `-> tuple[{', '.join([signature.result.text] * found)}]`."
-    if wanted > 1:
-        names = ", ".join("abcdefgh"[:wanted])
-        hint = f"Write `return {names}`, with one value for each."
-    return source.refusal(
-        "result-count", node, found=plural(found, "value"), functor=source.node.name, wanted=plural(wanted, "result"),
-        hint=hint,
-    )  # fmt: skip
+def _unpacked(node: ast.Tuple) -> list[ast.expr]:
+    """The first element with a `*`."""
+    found: list[ast.expr] = [e for e in node.elts if isinstance(e, ast.Starred)]
+    return found[:1]

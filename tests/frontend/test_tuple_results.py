@@ -39,6 +39,12 @@ RETURNS: dict[str, tuple[str, str, tuple[torch.Tensor, ...]]] = {
         "tuple[T, T]", "return parts(x) if x > 3 else divmod(x, 2) if x < 0 else (x, x)",
         (torch.tensor([-2.0, 0, 3]), torch.tensor([1.5, 0, 0.5])),
     ),
+    "a choice that is unpacked": (
+        "tuple[T, T]",
+        "low, high = (x, T(1)) if x < 1 else (T(1), x)\n"
+        "    low, high = (high, low) if x > 3 else divmod(low, 2)\n    return low, high",
+        (torch.tensor([-2, 0, 3.5]), torch.tensor([1.5, 0, 1])),
+    ),
     "branches": (
         "tuple[T, T]",
         "if x > 0:\n        return x, x + 1\n    y = x * 2\n    return y, y - 1",
@@ -259,6 +265,9 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "T", "a, b, c = parts(x)\n    return a", "PM049: cannot unpack 2 values into 3 names",
     ),
     "an index": ("T", "return parts(x)[2]", "PM041: 2 does not name one of the 2 elements of parts(x)"),
+    "a choice unpacked wrongly": (
+        "T", "a, b = (x, x) if x > 0 else (x, x, x)\n    return a", "PM049: cannot unpack 3 values into 2 names",
+    ),
     "an operand missing": ("T", "a, b = parts()\n    return a", "PM017: parts takes 1 argument"),
     "recursion": ("tuple[T, T]", "a, b = f(x)\n    return a, b", "PM038: 'f' calls itself"),
     "an overload with another count": (
