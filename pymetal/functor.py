@@ -105,9 +105,12 @@ class Functor(Operation):
         """
         from pymetal.debug.trace import trace
 
-        found = [event for result in self.results for event in trace(result.caller, tensors, scalars)]
-        # What several results have in common is told once.
-        return list({(e.what, e.operator, e.span, e.count, e.index): e for e in found}.values())
+        found: list[Event] = []
+        for result in self.results:
+            told = {(e.what, e.operator, e.span, e.index) for e in found}  # what results have in common is told once
+            events = trace(result.caller, tensors, scalars)
+            found += [e for e in events if (e.what, e.operator, e.span, e.index) not in told]
+        return found
 
     def patch(
         self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False

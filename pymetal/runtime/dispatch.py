@@ -229,7 +229,8 @@ class Caller(CallTypes, Parameters):
             kernel, make = unpacked(kernel), SeveralLaunch
         return make(
             plan, key, kernel, outputs[0].torch, device, threads, extra, in_memory,
-            has_numbers=not all(in_memory), is_complex=any(d.kind is Kind.COMPLEX for d in key.inputs),
+            has_numbers=not all(in_memory),
+            is_complex=any(d.kind is Kind.COMPLEX for d in (*key.inputs, *key.outputs)),
             takes_floats=all(d == dtypes.float32 for d in key.bound_scalars),
         )  # fmt: skip
 

@@ -29,7 +29,7 @@ class Launch:
     extra: tuple[Any, ...]  # bound after the scalars
     in_memory: tuple[bool, ...]  # which operands are bound as tensors
     has_numbers: bool  # an operand is bound by value
-    is_complex: bool  # an operand may have a conjugation pending
+    is_complex: bool  # an operand or an output may have a conjugation pending
     takes_floats: bool  # every scalar parameter is bound as a float
 
     def allocate(self) -> torch.Tensor:

@@ -305,6 +305,11 @@ def test_out_of_every_storage() -> None:
     assert torch.equal(z, torch.complex(torch.maximum(A, B), -torch.minimum(A, B)))
     sorted_pair(A, B, out=(z.conj(), torch.empty(3, dtype=torch.complex128)))
     assert torch.equal(z.real, torch.minimum(A, B))
+    outs = torch.empty(3), torch.empty(3, dtype=torch.complex64), torch.empty(3, dtype=torch.bool)
+    polar(A, B, out=outs)  # a launch that is kept, and not for a conjugated view
+    expected = polar(A, B)
+    assert torch.equal(polar(A, B, out=(outs[0], z.conj(), outs[2]))[1], expected[1])
+    assert torch.equal(z, expected[1].conj())
 
 
 SHARED, ONE = torch.zeros(6), torch.zeros(1)
