@@ -67,22 +67,25 @@ def _live(body: tuple[Stmt, ...], needed: frozenset[str], exits: bool) -> tuple[
     return tuple(kept)
 
 
-def unique_names(checked: CheckedFunction, spelled: Callable[[str], str]) -> CheckedFunction:
-    """`checked`, with `_1`, `_2` after the names of callees that are not the first, or the only, one of theirs.
+def unique_names(
+    functors: tuple[CheckedFunction, ...], spelled: Callable[[str], str]
+) -> tuple[CheckedFunction, ...]:  # fmt: skip
+    """`functors`, with `_1`, `_2` after the names of callees that are not the first, or the only, one of theirs.
 
     Python finds functions by scope, Metal by name alone. Two of one name and equal bodies are one function.
 
     Args:
+        functors: those that stand in one text; they have different names.
         spelled: how the text has the name of a helper.
     """
 
     def key(helper: bool, name: str) -> tuple[bool, str]:
         return helper, spelled(name) if helper else name
 
-    called = callees(checked)
-    if len({key(c.helper, c.name) for c in (checked, *called)}) == 1 + len(called):
-        return checked
-    taken: dict[tuple[bool, str], CheckedFunction] = {key(checked.helper, checked.name): checked}
+    called = tuple(dict.fromkeys(callee for each in functors for callee in callees(each)))
+    if len({key(c.helper, c.name) for c in (*functors, *called)}) == len(functors) + len(called):
+        return functors
+    taken: dict[tuple[bool, str], CheckedFunction] = {key(each.helper, each.name): each for each in functors}
     chosen: dict[CheckedFunction, CheckedFunction] = {}
     for callee in called:
         overloads = _with_callees(callee.overloads, chosen)
@@ -95,8 +98,8 @@ def unique_names(checked: CheckedFunction, spelled: Callable[[str], str]) -> Che
             other = callee if same else CheckedFunction(name, callee.doc, overloads, callee.helper)
             taken[key(callee.helper, name)] = other
         chosen[callee] = other
-    overloads = _with_callees(checked.overloads, chosen)
-    return checked if overloads is checked.overloads else replace(checked, overloads=overloads)
+    named = [(each, _with_callees(each.overloads, chosen)) for each in functors]
+    return tuple(each if new is each.overloads else replace(each, overloads=new) for each, new in named)
 
 
 def _equal(a: tuple[Overload, ...], b: tuple[Overload, ...]) -> bool:

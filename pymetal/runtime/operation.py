@@ -81,11 +81,10 @@ class Operation:
             name, doc = functor_name(f"{name}_{signature.index}"), f"{doc}\nResult {signature.index} of {name}.".strip()
         named = ir.CheckedFunction(name, doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
-        self._ir = ir.unique_names(named, helper_name)
+        (self._ir,) = ir.unique_names((named,), helper_name)
         self.failures = failures
         self.__pymetal_definition__ = Definition(signature, self.ir, failures)
-        self.name = self.ir.name
-        self.doc = doc
+        self.name, self.doc = self.ir.name, doc
         self._forget()
         if _log.isEnabledFor(logging.DEBUG):
             lines = "\n".join(line for body in bodies for line in body.source.lines)
@@ -109,8 +108,8 @@ class Operation:
             signature, results[0].ir, failures, tuple(r.__pymetal_definition__ for r in results)
         )
         self.name, self.doc = functor_name(node.name), ast.get_docstring(node) or ""
-        for result in results:
-            result.failures = failures
+        for result, named in zip(results, ir.unique_names(tuple(r.ir for r in results), helper_name), strict=True):
+            result._ir, result.failures = named, failures
         self._forget()
 
     def _results_for(self, bodies: tuple[Body, ...], wanted: tuple[DType, ...] | None) -> tuple[Operation, ...]:

@@ -296,6 +296,21 @@ def test_a_helper_s_overload_has_as_many_results(tmp_path: Path) -> None:
         functor(tmp_path, text)
 
 
+def test_two_helpers_of_one_name(tmp_path: Path) -> None:
+    """Each result calls one: they are told apart in the text of both."""
+    text = "@pymetal.func\ndef scale(x: Floating) -> Floating:\n    return x * {}\n"
+    other = toolbox.load(tmp_path, text.format(3)).scale
+    own = toolbox.load(
+        tmp_path,
+        f"{text.format(2)}def make(other):\n{HEAD.replace('@', '    @')}"
+        "    def f(x: T) -> tuple[T, T]:\n        return scale(x), other(x)\n    return f\n",
+    )
+    f = own.make(other)
+    assert "scale_1(const T x) {\n  return x * T(3);" in f.functor_source
+    assert [r.tolist() for r in f.reference(torch.ones(1))] == [[2], [3]]
+    assert "scale_1(x)" in f.metal_source
+
+
 def test_files_with_several_functors(tmp_path: Path) -> None:
     f = functor(tmp_path, f"{CALLED}f = parts\n")
     text = pymetal.emit([f], tmp_path / "parts.metal")
