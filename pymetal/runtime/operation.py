@@ -41,6 +41,7 @@ class Operation:
         name: the operator's name, which its kernels carry.
         arity: what upstream calls things for this number of tensors.
         bodies: the decorated function, then its overloads.
+        checked: its bodies as IR, which `ir` gives; None for several results.
         doc: the docstring.
         promotion: how operands are converted before the body.
         opmath: half and bfloat are computed at float precision.
@@ -60,7 +61,7 @@ class Operation:
         self.max_ulp_spec = max_ulp_spec
         self._wanted = wanted
         self.bodies: tuple[Body, ...] = ()
-        self._ir: CheckedFunction | None = None
+        self.checked: CheckedFunction | None = None
         self._results: tuple[Operation, ...] = ()
         self.set_bodies((body,))
 
@@ -81,7 +82,7 @@ class Operation:
             name, doc = functor_name(f"{name}_{signature.index}"), f"{doc}\nResult {signature.index} of {name}.".strip()
         named = ir.CheckedFunction(name, doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
-        (self._ir,) = ir.unique_names((named,), helper_name)
+        (self.checked,) = ir.unique_names((named,), helper_name)
         self.failures = failures
         self.__pymetal_definition__ = Definition(signature, self.ir, failures)
         self.name, self.doc = self.ir.name, doc
@@ -103,13 +104,13 @@ class Operation:
         node, signature = bodies[0].source.node, bodies[0].signature
         widens = self.opmath and self.arity.widens(bool(signature.scalars))
         self.bodies, self.signature, self._widens = bodies, signature, widens
-        self._ir, self._results, self.failures = None, results, failures
+        self.checked, self._results, self.failures = None, results, failures
         self.__pymetal_definition__ = Definition(
             signature, results[0].ir, failures, tuple(r.__pymetal_definition__ for r in results)
         )
         self.name, self.doc = functor_name(node.name), ast.get_docstring(node) or ""
         for result, named in zip(results, ir.unique_names(tuple(r.ir for r in results), helper_name), strict=True):
-            result._ir, result.failures = named, failures
+            result.checked, result.failures = named, failures
         self._forget()
 
     def _results_for(self, bodies: tuple[Body, ...], wanted: tuple[DType, ...] | None) -> tuple[Operation, ...]:
@@ -137,12 +138,12 @@ class Operation:
         Raises:
             CallError: there are several.
         """
-        if self._ir is None:
+        if self.checked is None:
             raise CallError(
                 f"{self.name} has {len(self.results)} results, which have an ir, an entry and a text each",
                 hint=f"Write {self.name}.results[0].ir.",
             )
-        return self._ir
+        return self.checked
 
     @property
     def results(self) -> tuple[Operation, ...]:
