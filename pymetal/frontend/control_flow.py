@@ -33,7 +33,7 @@ class StatementContext(Protocol):
 
 def lower_if(ctx: StatementContext, stmt: ast.If, env: Env, block: Block) -> tuple[Env, bool]:
     """An `if` with its `elif` and `else`."""
-    condition = ctx.expressions.lower_condition(stmt.test, env, "`if`")
+    condition = ctx.expressions.lower_condition(stmt.test, env)
     if isinstance(condition, Const):  # known at compile time: only one branch is lowered
         ctx.folded.add(stmt)
         return ctx.lower_block(stmt.body if condition.value else stmt.orelse, env, block)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
@@ -28,6 +29,7 @@ _UNARY: dict[type[ast.unaryop], Op] = {ast.USub: ops.NEG, ast.Invert: ops.INVERT
 _COMPARE: dict[type[ast.cmpop], Op] = {
     ast.Eq: ops.EQ, ast.NotEq: ops.NE, ast.Lt: ops.LT, ast.LtE: ops.LE, ast.Gt: ops.GT, ast.GtE: ops.GE,
 }  # fmt: skip
+_BOOLEAN: dict[type[ast.boolop], Op] = {ast.And: ops.AND, ast.Or: ops.OR}
 _MAX_TABLE = 4096
 _PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
 
@@ -64,12 +66,13 @@ class ExpressionLowering:
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self._plus(node, self.lower(operand, env))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                condition = self.lower_condition(operand, env, "`not`")
+                condition = self.lower_condition(operand, env)
                 return self.arithmetic.apply(ops.NOT, [condition], self.source.span(node))
             case ast.UnaryOp(op=unary, operand=operand):
                 return self.arithmetic.apply(_UNARY[type(unary)], [self.lower(operand, env)], self.source.span(node))
-            case ast.BoolOp(op=boolean, values=values):
-                return self._boolean(node, boolean, values, env)
+            case ast.BoolOp():
+                operands = (self._bool_operand(node, value, env) for value in node.values)
+                return self.short_circuit(_BOOLEAN[type(node.op)], operands, self.source.span(node))
             case ast.Compare(left=left, ops=operators, comparators=comparators):
                 return self._compare(node, left, operators, comparators, env)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
@@ -85,12 +88,24 @@ class ExpressionLowering:
         what, hint = construct(node)
         return self.source.refusal("expression", node, what=what, hint=hint)
 
-    def lower_condition(self, node: ast.expr, env: Env, what: str) -> Expr:
-        """A bool expression, for `what`."""
-        value = self.lower(node, env)
-        if value.type != ir.BOOL and self.typing.kinds(value.type) != {Kind.BOOL}:
-            raise self.source.refusal("not-bool", node, what=what, type=self.typing.describe(value.type))
-        return self.arithmetic.convert(value, ir.BOOL)
+    def lower_condition(self, node: ast.expr, env: Env) -> Expr:
+        """Python's truth value of an expression, as a bool."""
+        if isinstance(node, ast.BoolOp):
+            span, operands = self.source.span(node), (self.lower_condition(value, env) for value in node.values)
+            return self.subexpressions.check_size(self.short_circuit(_BOOLEAN[type(node.op)], operands, span), span)
+        return self.truth(self.lower(node, env), self.source.span(node))
+
+    def truth(self, value: Expr, span: Span) -> Expr:
+        """Python's truth value of a number: whether it is not zero."""
+        if self._is_bool(value):
+            return self.arithmetic.convert(value, ir.BOOL)
+        constant = number(value)
+        if constant is not None:
+            return weak(bool(constant), span)
+        return self.arithmetic.apply(ops.NE, [value, weak(0, span)], span)
+
+    def _is_bool(self, value: Expr) -> bool:
+        return value.type == ir.BOOL or self.typing.kinds(value.type) == {Kind.BOOL}
 
     def element_type(self, type_: Type) -> Type:
         """A type as written, with the element type replaced by what it means in this body."""
@@ -204,20 +219,33 @@ class ExpressionLowering:
             raise self.source.refusal("operand-kind", node, op="+", type="bool", hint="Write pymetal.int64(x).")
         return value
 
-    def _boolean(self, node: ast.expr, operator: ast.boolop, values: list[ast.expr], env: Env) -> Expr:
-        op, what = (ops.AND, "`and`") if isinstance(operator, ast.And) else (ops.OR, "`or`")
-        span = self.source.span(node)
+    def _bool_operand(self, node: ast.BoolOp, operand: ast.expr, env: Env) -> Expr:
+        """An operand of `and` or `or` whose value is kept: of numbers, Python's value is one of the operands."""
+        value = self.lower(operand, env)
+        if not self._is_bool(value):
+            word, (a, b) = SYMBOLS[type(node.op)], [ast.unparse(v) for v in node.values[:2]]
+            raise self.source.refusal(
+                "not-bool", operand, what=f"the value of `{word}`", type=self.typing.describe(value.type),
+                operand=f"{b} if {a} else {a}" if word == "and" else f"{a} if {a} else {b}",
+                truth=f" {word} ".join(f"bool({ast.unparse(v)})" for v in node.values),
+            )  # fmt: skip
+        return self.arithmetic.convert(value, ir.BOOL)
+
+    def short_circuit(self, op: Op, conditions: Iterator[Expr], span: Span) -> Expr:
+        """The conditions connected by AND or OR; those after the first are lowered as evaluated conditionally."""
         result: Expr | None = None
         rollback = self.subexpressions.checkpoint()
-        for value in values:
+        while True:
             with self.subexpressions.conditionally(result is not None):
-                result = self._connect(op, result, self.lower_condition(value, env, what), span)
+                condition = next(conditions, None)
+            if condition is None:
+                return result if result is not None else weak(op is ops.AND, span)
+            result = self._connect(op, result, condition, span)
             if isinstance(result, Const):
                 rollback()  # what follows is not computed, and what came before makes no difference
                 if bool(result.value) is (op is ops.OR):
                     return result
                 result = None
-        return result if result is not None else weak(op is ops.AND, span)
 
     def _connect(self, op: Op, result: Expr | None, condition: Expr, span: Span) -> Expr:
         """`result and condition` or `result or condition`, without what is known at compile time."""
@@ -250,7 +278,7 @@ class ExpressionLowering:
         return result
 
     def _conditional(self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr, env: Env) -> Expr:
-        condition = self.lower_condition(test, env, "a condition")
+        condition = self.lower_condition(test, env)
         if isinstance(condition, Const):
             return self.lower(then if condition.value else otherwise, env)
         with self.subexpressions.conditionally():

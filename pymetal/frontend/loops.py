@@ -48,7 +48,7 @@ def lower_while(ctx: StatementContext, stmt: ast.While, env: Env, block: Block) 
     ctx.loops.append(Loop())
     env = declare_ahead(ctx, stmt, names, env, block, lambda env: ctx.lower_block(stmt.body, env, Block(live)))
     with ctx.expressions.subexpressions.insert_at(None):  # computed in each iteration
-        condition = ctx.expressions.lower_condition(stmt.test, env, "`while`")
+        condition = ctx.expressions.lower_condition(stmt.test, env)
     inner = Block(live)
     ctx.lower_block(stmt.body, env, inner)
     loop = ctx.loops.pop()

@@ -238,9 +238,9 @@ class FunctionLowering:
 
     def _check_assert(self, stmt: ast.Assert, test: ast.expr, message: ast.expr | None, env: Env) -> None:
         """Checks a condition at compile time; it leaves no text."""
-        condition = self.expressions.lower_condition(test, env, "`assert`")
+        condition = self.expressions.lower_condition(test, env)
         if not isinstance(condition, Const):
-            hint = "Only facts known at compile time are asserted: pymetal.is_floating(T)."
+            hint = "A kernel cannot raise: check the tensors before the call, or return math.nan. Facts can be asserted."
             raise self.source.refusal("statement", stmt, what="`assert` of values", hint=hint)
         if not condition.value:
             text = message.value if isinstance(message, ast.Constant) else ast.unparse(test)

@@ -98,7 +98,8 @@ REFUSALS: dict[str, Refusal] = {
         22, "{a} and {b} have no common type{at}", "Convert one of them: float(x), T(x), pymetal.int64(x)."
     ),
     "not-bool": _at_dtype(
-        23, "{what} takes bool operands but this one is {type}", "Write a comparison, such as `x != 0`."
+        23, "{what} is one of its operands and this one is {type}",
+        "Write `{operand}` for the operand that Python returns, or `{truth}` for a truth value.",
     ),
     "return-type": _at_dtype(24, "this returns {found} but the result type is {wanted}"),
     "assign-type": _at_dtype(
