@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from pymetal.frontend.context import Binding, Block, Env, Loop
+from pymetal.frontend.context import Binding, Block, Env, Item, Loop
 from pymetal.frontend.expressions import ExpressionLowering
 from pymetal.frontend.liveness import Liveness, Names, assigned_names
 from pymetal.frontend.source import Source
 from pymetal.frontend.variables import Variables
-from pymetal.ir import Const, Expr, If
+from pymetal.ir import Const, If
 
 
 class StatementContext(Protocol):
@@ -28,7 +28,7 @@ class StatementContext(Protocol):
 
     def lower_block(self, stmts: list[ast.stmt], env: Env, block: Block) -> tuple[Env, bool]: ...
 
-    def assign(self, name: str, value: Expr, stmt: ast.stmt, env: Env, block: Block) -> Env: ...
+    def assign(self, name: str, value: Item, stmt: ast.stmt, env: Env, block: Block) -> Env: ...
 
 
 def lower_if(ctx: StatementContext, stmt: ast.If, env: Env, block: Block) -> tuple[Env, bool]:

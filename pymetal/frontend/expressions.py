@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError, Span
-from pymetal.frontend import calls
+from pymetal.frontend import calls, static_iteration
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.context import Env
 from pymetal.frontend.liveness import NO_NAMES, Names
-from pymetal.frontend.names import describe, is_dotted, root, static_value
+from pymetal.frontend.names import describe, is_dotted, python_number, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
@@ -79,8 +79,8 @@ class ExpressionLowering:
                 return self._conditional(node, test, then, otherwise, env)
             case ast.Call():
                 return calls.lower_call(self, node, env)
-            case ast.Subscript(value=base, slice=index):
-                return self._subscript(node, base, index, env)
+            case ast.Subscript():
+                return self._subscript(node, env)
             case _:
                 raise self._refuse_construct(node)
 
@@ -122,6 +122,8 @@ class ExpressionLowering:
         name = ast.unparse(node)
         if root(node) in env:
             binding = env[root(node)]
+            if binding.items is not None:
+                raise self._refuse_construct(ast.copy_location(ast.Tuple([], ast.Load()), node))
             if not binding.assigned:
                 hint = "Assign it before the branch, or on every path."
                 raise self.source.refusal("unset", node, name=name, when="assigned on some paths only", hint=hint)
@@ -130,10 +132,9 @@ class ExpressionLowering:
             hint = "Assign it above."
             raise self.source.refusal("unset", node, name=name, when="used before it is assigned", hint=hint)
         value = static_value(self.source, node, [*env, *self.local_names])
-        if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
-            value = value.item()  # a numpy scalar
-        if isinstance(value, (bool, int, float, complex)):
-            return weak(value, self.source.span(node))
+        constant = python_number(value)
+        if constant is not None:
+            return weak(constant, self.source.span(node))
         raise self.source.refusal("not-a-value", node, name=name, what=describe(value))
 
     def _part(self, node: ast.expr, base: ast.expr, attr: str, env: Env) -> Expr:
@@ -155,6 +156,11 @@ class ExpressionLowering:
             constants = [number(self.lower(e, env)) for e in node.elts]
             value: object = tuple(constants) if None not in constants else None
             name = "TABLE"
+        elif isinstance(node, ast.Name) and node.id in env and (items := env[node.id].items) is not None:
+            constants = [None if isinstance(item, tuple) else number(item) for item in items]
+            value, tuple_name = tuple(constants) if None not in constants else None, env[node.id].value
+            assert isinstance(tuple_name, ir.Name)
+            name = tuple_name.name
         elif not is_dotted(node) or root(node) in env or root(node) in self.local_names:
             return None
         else:
@@ -175,18 +181,18 @@ class ExpressionLowering:
             raise self.source.refusal("table", node, name=text, what="numbers of at most 64 bits, sign included")
         return Table(name, tuple(value), type_)
 
-    def _subscript(self, node: ast.expr, base: ast.expr, index: ast.expr, env: Env) -> Expr:
+    def _subscript(self, node: ast.Subscript, env: Env) -> Expr:
+        base, index = node.value, node.slice
+        item = static_iteration.subscript(self, node, env)
+        if isinstance(item, tuple):
+            raise self._refuse_construct(ast.copy_location(ast.Tuple([], ast.Load()), node))
+        if item is not None:
+            return item
         table = self.lower_table(base, env)
         if table is None:
             raise self._refuse_construct(node)
         position = self.lower(index, env)
         size = len(table.values)
-        constant = number(position)
-        if isinstance(constant, int):
-            if not -size <= constant < size:
-                what = f"{constant} is outside"
-                raise self.source.refusal("table-index", node, name=table.name, size=size, what=what)
-            return weak(table.values[constant], self.source.span(node))
         if size > _MAX_TABLE:
             raise self.source.refusal("table-size", node, name=table.name, size=size, most=_MAX_TABLE)
         bounds = env[index.id].bounds if isinstance(index, ast.Name) and index.id in env else None
@@ -270,6 +276,10 @@ class ExpressionLowering:
         result: Expr | None = None
         for operator, a, b in zip(operators, operands, operands[1:], strict=False):
             op = _COMPARE.get(type(operator))
+            if isinstance(operator, ast.Is | ast.IsNot) and b.type == ir.BOOL and number(b) is not None:
+                op = ops.EQ if isinstance(operator, ast.Is) else ops.NE
+                if not self._is_bool(a):  # a number is never True or False
+                    a, b = weak(True, span), weak(False, span)
             if op is None:
                 hint = "Elements are numbers: compare with `==`."
                 raise self.source.refusal("operator", node, symbol=SYMBOLS[type(operator)], hint=hint)
