@@ -84,7 +84,8 @@ class Functor(Operation):
         """
         from pymetal.debug.explain import explain
 
-        return explain(self.caller.planned(args, scalars, out))
+        text, note = explain(self.caller.planned(args, scalars, out)), self.left_out_note()
+        return f"{text}\n  note: {note}" if note else text
 
     def trace(self, *tensors: torch.Tensor | Scalar, **scalars: Any) -> list[Event]:
         """Finds where a NaN first appears, an integer overflows, or is divided by zero, with a debug build on the CPU.

@@ -29,6 +29,7 @@ KIND_OF = {
     "debug": "host",
     "frontend/test_frontend.py": "host",
     "frontend/test_operators.py": "host",
+    "frontend/test_python_numbers.py": "host",
     "frontend/test_random.py": "host",
     "frontend/test_reserved_names.py": "host",
     "gallery": "gallery",

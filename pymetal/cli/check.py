@@ -16,7 +16,7 @@ from typing import Any
 from pymetal.check.run import PARTS, CheckResult, Options, check, elements, steps
 from pymetal.check.torch_operators import AgainstError
 from pymetal.cli import UsageError
-from pymetal.cli.load import load_functors
+from pymetal.cli.load import load_functors, print_notes
 from pymetal.dtypes import BY_NAME
 from pymetal.errors import nearest
 from pymetal.files import write_whole
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     finally:
         sys.path.pop(0)
-    _print(results, args)
+    _print(results, functors, args)
     if args.report is not None:
         _report(results, Path(args.report), args.file, args.quiet or args.json)
     return 1 if any(r.findings for r in results) else 0
@@ -145,7 +145,7 @@ def _scalars(given: list[str] | None, functors: Sequence[Functor]) -> dict[str, 
     return found
 
 
-def _print(results: Sequence[CheckResult], args: argparse.Namespace) -> None:
+def _print(results: Sequence[CheckResult], functors: Sequence[Functor], args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps({"ok": not any(r.findings for r in results), "functors": [r.as_json() for r in results]}))
     elif args.quiet:
@@ -156,6 +156,7 @@ def _print(results: Sequence[CheckResult], args: argparse.Namespace) -> None:
 
         from pymetal.check.table import print_results
 
+        print_notes(functors)
         console = Console()
         print_results(results, console if console.is_terminal else Console(width=200))
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from pymetal.cli import UsageError
-from pymetal.cli.load import load_functors
+from pymetal.cli.load import load_functors, print_notes
 from pymetal.files import emit
 from pymetal.runtime.operation import metal_text
 
@@ -21,6 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Emits; returns the exit code."""
     functors = load_functors(args.file, args.only)
+    print_notes(functors)
     if args.output is None:
         sys.stdout.write(metal_text(functors))
         return 0

@@ -60,3 +60,9 @@ def load_functors(path: str, only: Sequence[str] | None = None) -> list[Functor]
                 + f" It has {', '.join(found)}."
             )
     return [found[n] for n in dict.fromkeys(only)]
+
+
+def print_notes(functors: Sequence[Functor]) -> None:
+    """Says on standard error which dtypes the functors leave out."""
+    for note in filter(None, (functor.left_out_note() for functor in functors)):
+        print(f"note: {note}", file=sys.stderr)

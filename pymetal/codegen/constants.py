@@ -17,6 +17,8 @@ def literal(value: bool | int | float | complex) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
+        if value >= 1 << 63:
+            return f"{value}ul"
         # The lowest integer has no literal: its minus sign is applied to a number that does not fit.
         return f"({value + 1} - 1)" if value in (-(1 << 31), -(1 << 63)) else str(value)
     assert isinstance(value, float)

@@ -196,7 +196,8 @@ class Printer:
             return Fragment(f"{self.type(type_)}({literal(number.real)}, {literal(number.imag)})")
         if only is None:
             # Only a floating type takes a number of more than 64 bits, and a literal of it is a float.
-            wide = isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
+            integral = all(d is not None and d.kind in dtypes.INTEGRAL for d in resolved)
+            wide = isinstance(value, int) and not integral and not -(1 << 63) <= value < 1 << 63
             return Fragment(f"{self.type(type_)}({literal(float(value) if wide else value)})")  # type: ignore[arg-type]
         text = literal_of(value, only)
         return Fragment(text, PREFIX if text.startswith("-") else PRIMARY)

@@ -233,6 +233,8 @@ def number(expr: Expr) -> PythonNumber | None:
 
 def weak(value: PythonNumber, span: Span | None = None) -> Const:
     """A Python number as a constant that takes the type of what it is combined with."""
+    if type(value) is int and not -(1 << 31) <= value < 1 << 31:
+        return Const(value, ir.WEAK_LONG, span)
     return Const(value, next(type_ for class_, type_ in _WEAK_TYPES if isinstance(value, class_)), span)
 
 

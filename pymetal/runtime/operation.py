@@ -90,6 +90,14 @@ class Operation:
         """The dtypes of the annotations for which the body has no meaning, and why, with the place in the source."""
         return {d.torch: f"{error.span}: {error.message}" for d, error in self.failures.items()}
 
+    def left_out_note(self) -> str:
+        """One line about the dtypes that are left out, or nothing: which, and why."""
+        reasons: dict[str, list[str]] = {}
+        for dtype, reason in self.left_out.items():
+            reasons.setdefault(reason, []).append(str(dtype))
+        parts = (f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+        return f"{self.name} is not defined for {'; '.join(parts)}" if reasons else ""
+
     # --- text ---
 
     @functools.cached_property

@@ -58,13 +58,14 @@ class CallTypes:
             return element
         failure = self.failures.get(element) if element is not None else None
         if element is not None and failure is not None:
-            float_too = element.kind in INTEGRAL and float32 in domain
-            way_out = f'decorate it with @pymetal.{self.decorator}(promotion="int_to_float"), or ' if float_too else ""
+            floats = element.kind in INTEGRAL and float32 in domain
+            promotion = f'@pymetal.{self.decorator}(promotion="int_to_float"), ' if floats else ""
+            served = ", ".join(str(d.torch) for d in domain) + ("," if len(domain) == 1 else "")
             raise CallError(
                 f"{self.name} is not defined for {element.torch}: {failure.message}",
                 failure.span,
-                hint=f"Convert the tensors, {way_out}add a body for the dtype with @{self.name}.overload. "
-                f"dtypes=({', '.join(str(d.torch) for d in domain)},) of the decorator says so in the source.",
+                hint=f"Convert the tensors, or change the functor: {promotion}a body for the dtype with "
+                f"@{self.name}.overload, or dtypes=({served}) to say what it serves.",
             )
         allowed = ", ".join(d.name.rstrip("_") for d in domain)
         reason = " (Metal has no double)" if element is not None and not element.metal else ""

@@ -35,11 +35,10 @@ def test_what_no_dtype_holds(dtypes: str | None, scalar: str, body: str, message
 
 
 @pytest.mark.host
-def test_a_variable_of_python_integers_is_32_bits_wide(tmp_path: Path) -> None:
+def test_a_variable_of_python_integers_is_as_wide_as_they_are(tmp_path: Path) -> None:
     text = "@pymetal.unary(dtypes=torch.int64)\ndef f(x: T) -> T:\n    k = {}\n    return x + k\n"
-    with pytest.raises(PyMetalError, match=r"write pymetal.int64\(3000000000\)"):
-        toolbox.load(tmp_path, text.format("3000000000"))
-    assert toolbox.load(tmp_path, text.format("pymetal.int64(3000000000)")).f(torch.tensor([1])).item() == 3000000001
+    for number in ("3000000000", "pymetal.int64(3000000000)"):
+        assert toolbox.load(tmp_path, text.format(number)).f(torch.tensor([1])).item() == 3000000001
 
 
 @pytest.mark.host
