@@ -276,16 +276,25 @@ class ExpressionLowering:
         result: Expr | None = None
         for operator, a, b in zip(operators, operands, operands[1:], strict=False):
             op = _COMPARE.get(type(operator))
-            if isinstance(operator, ast.Is | ast.IsNot) and b.type == ir.BOOL and number(b) is not None:
-                op = ops.EQ if isinstance(operator, ast.Is) else ops.NE
-                if not self._is_bool(a):  # a number is never True or False
-                    a, b = weak(True, span), weak(False, span)
+            truth = number(b)
+            if isinstance(operator, ast.Is | ast.IsNot) and isinstance(truth, bool):
+                same = self._is(a, truth, span)
+                same = same if isinstance(operator, ast.Is) else self.arithmetic.apply(ops.NOT, [same], span)
+                result = self._connect(ops.AND, result, same, span)
+                continue
             if op is None:
                 hint = "Elements are numbers: compare with `==`."
                 raise self.source.refusal("operator", node, symbol=SYMBOLS[type(operator)], hint=hint)
             result = self._connect(ops.AND, result, self.arithmetic.apply(op, [a, b], span), span)
         assert result is not None
         return result
+
+    def _is(self, value: Expr, truth: bool, span: Span) -> Expr:
+        """`value is True` or `value is False`, which no number is."""
+        if not self._is_bool(value):
+            return weak(False, span)
+        condition = self.arithmetic.convert(value, ir.BOOL)
+        return condition if truth else self.arithmetic.apply(ops.NOT, [condition], span)
 
     def _conditional(self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr, env: Env) -> Expr:
         condition = self.lower_condition(test, env)

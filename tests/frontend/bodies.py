@@ -11,7 +11,10 @@ import scalars
 import toolbox
 import torch
 
-CONSTANTS = "WEIGHTS = (3, 1, 2)\nMIXED = (5, 0.5)\nLIMIT = 5\n"
+CONSTANTS = (
+    "WEIGHTS = (3, 1, 2)\nMIXED = (5, 0.5)\nLIMIT = 5\nPAIRS = ((1, 2), (3, 0), (0, -1))\nFLAGS = (True, False)\n"
+    "STEPS = range(1, 4)\nNOTHING = ()\n\n\nclass Level:\n    LOW, HIGH = -1, 2\n\n\n"
+)
 ROUNDS = "@pymetal.func\ndef N(x: T) -> pymetal.int32:\n    return pymetal.int32(abs(x % 5 + 0))\n\n\n"
 
 
