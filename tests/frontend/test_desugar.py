@@ -73,7 +73,7 @@ def truths(a: T, b: T) -> pymetal.int32:
     r = 0
     if a:
         r += 1
-    if not b and (a or not a):
+    if not b and (a or b == 0):
         r += 2
     return pymetal.int32(r + (4 if a and b else (8 if b else 16)))
 
