@@ -152,15 +152,14 @@ class ExpressionLowering:
 
     def lower_table(self, node: ast.expr, env: Env, inline: bool = False) -> Table | None:
         """The tuple of numbers that a name outside the body stands for, or, if `inline`, that `node` writes out."""
-        if inline and isinstance(node, ast.Tuple):
-            constants = [number(self.lower(e, env)) for e in node.elts]
-            value: object = tuple(constants) if None not in constants else None
-            name = "TABLE"
-        elif isinstance(node, ast.Name) and node.id in env and (items := env[node.id].items) is not None:
+        local = isinstance(node, ast.Name) and node.id in env
+        items = static_iteration.lazy_items(self, node, env) if local or (inline and not is_dotted(node)) else None
+        value: object
+        if items is not None:
             constants = [None if isinstance(item, tuple) else number(item) for item in items]
-            value, tuple_name = tuple(constants) if None not in constants else None, env[node.id].value
-            assert isinstance(tuple_name, ir.Name)
-            name = tuple_name.name
+            value, name = tuple(constants) if None not in constants else None, "TABLE"
+            if isinstance(node, ast.Name) and isinstance(local_name := env[node.id].value, ir.Name):
+                name = local_name.name
         elif not is_dotted(node) or root(node) in env or root(node) in self.local_names:
             return None
         else:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pymetal import dtypes, ir
-from pymetal.errors import PyMetalError, plural, were_given
+from pymetal.errors import plural, were_given
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Binding, Env, ExpressionContext, Item
 from pymetal.frontend.names import builtin_name, is_dotted, python_number, root, static_value
@@ -119,8 +119,7 @@ def bind_target(source: Source, target: ast.expr, item: Item) -> Iterator[tuple[
 
 def range_bounds(ctx: ExpressionContext, node: ast.Call, env: Env) -> tuple[Expr, Expr, Expr]:
     """The start, stop and step of a call of `range` or `static_range`."""
-    if node.keywords or not 1 <= len(node.args) <= 3:
-        raise _wrong_count(ctx, node, "1 to 3 arguments", "start, stop, step")
+    _arguments(ctx, node, 1, 3, "start, stop, step")
     args = [ctx.lower(a, env) for a in node.args]
     for arg, argument in zip(args, node.args, strict=True):
         if not ctx.typing.kinds(arg.type) <= {dtypes.Kind.SIGNED, dtypes.Kind.UNSIGNED}:
@@ -229,25 +228,27 @@ def _integer(ctx: ExpressionContext, node: ast.expr, env: Env, what: str) -> int
 # --- functions of sequences ------------------------------------------------------------------------------------------
 
 
-def _wrong_count(ctx: ExpressionContext, node: ast.Call, wanted: str, form: str) -> PyMetalError:
-    name = ast.unparse(node.func)
-    hint = f"Call it as {name}({form})."
-    return ctx.source.refusal(
-        "argument-count", node, name=name, wanted=wanted, found=were_given(len(node.args)), hint=hint
-    )
-
-
-def _keywords(ctx: ExpressionContext, node: ast.Call, *known: str) -> dict[str, ast.expr]:
+def _arguments(
+    ctx: ExpressionContext, node: ast.Call, least: int, most: int, form: str, *keywords: str
+) -> tuple[list[ast.expr], dict[str | None, ast.expr]]:
+    """The arguments by position and by keyword; `form` is how they are written."""
+    name, count = ast.unparse(node.func), len(node.args)
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            raise ctx.source.refusal("starred", argument)
     for keyword in node.keywords:
-        if keyword.arg not in known:
-            hint = "Remove it."
-            raise ctx.source.refusal("keyword-argument", keyword, name=ast.unparse(node.func), hint=hint)
-    return {k.arg: k.value for k in node.keywords if k.arg is not None}
+        if keyword.arg not in keywords:
+            raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=f"Call it as {name}({form}).")
+    if not least <= count <= most:
+        wanted = plural(least, "argument") if least == most else f"{least} to {most} arguments"
+        hint = f"Call it as {name}({form})."
+        found = were_given(count)
+        raise ctx.source.refusal("argument-count", node, name=name, wanted=wanted, found=found, hint=hint)
+    return node.args, {k.arg: k.value for k in node.keywords}
 
 
 def _range(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
-    bounds = range_bounds(ctx, node, env)
-    values = constant_range(bounds)
+    values = constant_range(range_bounds(ctx, node, env))
     name = ast.unparse(node.func).rpartition(".")[2]
     if values is None:
         hint = "Use range()." if name == "static_range" else "Write `for i in range(...)`, or constant bounds."
@@ -258,52 +259,34 @@ def _range(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
 
 
 def _reversed(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
-    _keywords(ctx, node)
-    if len(node.args) != 1:
-        raise _wrong_count(ctx, node, "1 argument", "TABLE")
-    return items_of(ctx, node.args[0], env)[::-1]
+    (sequence,), _ = _arguments(ctx, node, 1, 1, "TABLE")
+    return items_of(ctx, sequence, env)[::-1]
 
 
 def _enumerate(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
-    keywords = _keywords(ctx, node, "start")
-    arguments = [*node.args, *keywords.values()]
-    if not 1 <= len(arguments) <= 2 or not node.args:
-        raise _wrong_count(ctx, node, "1 or 2 arguments", "TABLE, start")
-    start = _integer(ctx, arguments[1], env, "a start that is not constant") if len(arguments) == 2 else 0
+    (sequence, *rest), keywords = _arguments(ctx, node, 1, 1 if node.keywords else 2, "TABLE, start", "start")
+    start = [_integer(ctx, a, env, "a start that is not constant") for a in (*rest, *keywords.values())] or [0]
     span = ctx.source.span(node)
-    return tuple((weak(i, span), item) for i, item in enumerate(items_of(ctx, node.args[0], env), start))
+    return tuple((weak(i, span), item) for i, item in enumerate(items_of(ctx, sequence, env), start[0]))
 
 
 def _zip(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
-    strict = _keywords(ctx, node, "strict").get("strict")
-    sequences = [items_of(ctx, a, env) for a in _unstarred(ctx, node, env)]
-    lengths = {len(s) for s in sequences}
-    if strict is not None and number(ctx.lower(strict, env)) and len(lengths) > 1:
-        error = "its arguments have different lengths"
-        raise ctx.source.refusal("python-error", node, op="zip", error=error)
+    arguments, keywords = _arguments(ctx, node, 0, MAX_UNROLL, "ONE, OTHER", "strict")
+    sequences = [items_of(ctx, a, env) for a in arguments]
+    if any(number(ctx.lower(strict, env)) for strict in keywords.values()) and len({len(s) for s in sequences}) > 1:
+        raise ctx.source.refusal("python-error", node, op="zip", error="its arguments have different lengths")
     return tuple(zip(*sequences, strict=False))
 
 
-def _unstarred(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[ast.expr]:
-    starred = next((a for a in node.args if isinstance(a, ast.Starred)), None)
-    if starred is not None:
-        raise ctx.source.refusal("starred", starred)
-    return node.args
-
-
 def _tuple(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
-    _keywords(ctx, node)
-    if len(node.args) > 1:
-        raise _wrong_count(ctx, node, "1 argument", "TABLE")
-    return items_of(ctx, node.args[0], env) if node.args else ()
+    arguments, _ = _arguments(ctx, node, 0, 1, "TABLE")
+    return items_of(ctx, arguments[0], env) if arguments else ()
 
 
 def _divmod(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
-    _keywords(ctx, node)
-    if len(node.args) != 2:
-        raise _wrong_count(ctx, node, "2 arguments", "a, b")
+    arguments, _ = _arguments(ctx, node, 2, 2, "a, b")
     span, share = ctx.source.span(node), ctx.subexpressions.share
-    left, right = (ctx.lower(a, env) for a in node.args)
+    left, right = (ctx.lower(a, env) for a in arguments)
     a, b = share(left, "dividend", 2, span), share(right, "divisor", 2, span)
     return [ctx.arithmetic.apply(op, [a, b], span) for op in (ops.FLOORDIV, ops.MOD)]
 

@@ -61,6 +61,9 @@ BODIES = {
     "a tuple from divmod": "qr = divmod(a, 3)\nreturn qr[0] * 10 + qr[1] + divmod(b, 2)[1]",
     "nested targets": "x, (y, [z, w]) = a, (b, (a + 1, WEIGHTS[0]))\nreturn x + y * 2 + z * 3 + w",
     "nested local tuples": "t = ((a, b), 3)\n(a, b), c = t\na, t = b, (a, t[1])\nreturn a + b * 10 + c + t[0] * 100",
+    "polevl": "weights = (2, 1)\nreturn metal.polevl(a, WEIGHTS[::-1]) + metal.polevl(b, [c + 1 for c in WEIGHTS]) + metal.polevl(a, weights)",
+    "a table indexed backwards": "for i in reversed(range(len(WEIGHTS))):\n    a = a * 2 + WEIGHTS[i] * b\nreturn a",
+    "powers": "return sum(c * a ** i for i, c in enumerate(WEIGHTS))",
     "tuple and list": "return sum(tuple(reversed(WEIGHTS))) * a + len(list(range(4)))",
 }  # fmt: skip
 
@@ -111,6 +114,10 @@ REFUSED = {
     "leaving a loop over pairs": ("for lo, hi in PAIRS:\n    if a > lo:\n        break\nreturn a", "PM052", "break"),
     "else of a loop": ("for lo, hi in PAIRS:\n    a += lo\nelse:\n    a = b\nreturn a", "PM045: `else` of a loop", "a = b"),
     "else of a while loop": ("while a > 0:\n    a -= 1\nelse:\n    a = b\nreturn a", "PM045: `else` of a loop", "a = b"),
+    "enumerate with two starts": ("for i, c in enumerate(WEIGHTS, 1, start=2):\n    a += i\nreturn a", "PM017", "enumerate("),
+    "reversed of nothing": ("for c in reversed():\n    a += c\nreturn a", "PM017: reversed takes 1 argument", "reversed()"),
+    "zip with another keyword": ("for c, d in zip(WEIGHTS, STEPS, longest=1):\n    a += c\nreturn a", "PM018", "longest=1"),
+    "zip of a star": ("for c, d in zip(*PAIRS):\n    a += c\nreturn a", "PM019", "*PAIRS"),
     "min with a default": ("return min(NOTHING, default=a)", "PM018", "default=a"),
     "words": ("return sum(w for w in ('x', 'y'))", "PM033", "'x'"),
     "a comprehension's name afterwards": ("y = sum(c * a for c in WEIGHTS)\nreturn y + c", "PM011: 'c' is not defined", "c"),
