@@ -140,7 +140,7 @@ def _power(self: Number, other: object) -> Number:
     if a.dtype in FLOATS:
         assert not isinstance(other, Number), "only the exponents whose powers are exact products"
         powers: dict[object, Callable[[], Number]] = {
-            2: lambda: a * a, 3: lambda: a * a * a, 1: lambda: a, -1: lambda: 1 / a,
+            0: lambda: cast(1, a.dtype), 1: lambda: a, 2: lambda: a * a, 3: lambda: a * a * a, -1: lambda: 1 / a,
         }  # fmt: skip
         return powers[other]()
     if b.value >= 0:
