@@ -11,6 +11,7 @@ from pymetal.errors import PyMetalError, Span
 from pymetal.frontend import calls, static_iteration
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
+from pymetal.frontend.comparisons import lower_compare
 from pymetal.frontend.context import Env
 from pymetal.frontend.liveness import NO_NAMES, Names
 from pymetal.frontend.names import describe, is_dotted, python_number, root, static_value
@@ -26,9 +27,6 @@ _BINARY: dict[type[ast.operator], Op] = {
 }  # fmt: skip
 _SHIFTS = {ast.LShift: (ops.SHL, ops.SHL_CONSTANT), ast.RShift: (ops.SHR, ops.SHR_CONSTANT)}
 _UNARY: dict[type[ast.unaryop], Op] = {ast.USub: ops.NEG, ast.Invert: ops.INVERT}
-_COMPARE: dict[type[ast.cmpop], Op] = {
-    ast.Eq: ops.EQ, ast.NotEq: ops.NE, ast.Lt: ops.LT, ast.LtE: ops.LE, ast.Gt: ops.GT, ast.GtE: ops.GE,
-}  # fmt: skip
 _BOOLEAN: dict[type[ast.boolop], Op] = {ast.And: ops.AND, ast.Or: ops.OR}
 _MAX_TABLE = 4096
 _PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
@@ -73,8 +71,8 @@ class ExpressionLowering:
             case ast.BoolOp():
                 operands = (self._bool_operand(node, value, env) for value in node.values)
                 return self.short_circuit(_BOOLEAN[type(node.op)], operands, self.source.span(node))
-            case ast.Compare(left=left, ops=operators, comparators=comparators):
-                return self._compare(node, left, operators, comparators, env)
+            case ast.Compare():
+                return lower_compare(self, node, env)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 return self._conditional(node, test, then, otherwise, env)
             case ast.Call():
@@ -97,14 +95,15 @@ class ExpressionLowering:
 
     def truth(self, value: Expr, span: Span) -> Expr:
         """Python's truth value of a number: whether it is not zero."""
-        if self._is_bool(value):
+        if self.is_bool(value):
             return self.arithmetic.convert(value, ir.BOOL)
         constant = number(value)
         if constant is not None:
             return weak(bool(constant), span)
         return self.arithmetic.apply(ops.NE, [value, weak(0, span)], span)
 
-    def _is_bool(self, value: Expr) -> bool:
+    def is_bool(self, value: Expr) -> bool:
+        """True for a value whose type is bool at every dtype."""
         return value.type == ir.BOOL or self.typing.kinds(value.type) == {Kind.BOOL}
 
     def element_type(self, type_: Type) -> Type:
@@ -227,7 +226,7 @@ class ExpressionLowering:
     def _bool_operand(self, node: ast.BoolOp, operand: ast.expr, env: Env) -> Expr:
         """An operand of `and` or `or` whose value is kept: of numbers, Python's value is one of the operands."""
         value = self.lower(operand, env)
-        if not self._is_bool(value):
+        if not self.is_bool(value):
             word, (a, b) = SYMBOLS[type(node.op)], [ast.unparse(v) for v in node.values[:2]]
             raise self.source.refusal(
                 "not-bool", operand, what=f"the value of `{word}`", type=self.typing.describe(value.type),
@@ -261,39 +260,6 @@ class ExpressionLowering:
             if isinstance(known, Const):
                 return weak(absorbing, span) if bool(known.value) is absorbing else other
         return self.arithmetic.apply(op, [result, condition], span)
-
-    def _compare(
-        self, node: ast.expr, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], env: Env
-    ) -> Expr:
-        operands = [self.lower(left, env)]
-        for index, comparator in enumerate(comparators):
-            with self.subexpressions.conditionally(index > 0):
-                operand = self.lower(comparator, env)
-                uses = 2 if index < len(comparators) - 1 else 1
-                operands.append(self.subexpressions.share(operand, "middle", uses, self.source.span(comparator)))
-        span = self.source.span(node)
-        result: Expr | None = None
-        for operator, a, b in zip(operators, operands, operands[1:], strict=False):
-            op = _COMPARE.get(type(operator))
-            truth = number(b)
-            if isinstance(operator, ast.Is | ast.IsNot) and isinstance(truth, bool):
-                same = self._is(a, truth, span)
-                same = same if isinstance(operator, ast.Is) else self.arithmetic.apply(ops.NOT, [same], span)
-                result = self._connect(ops.AND, result, same, span)
-                continue
-            if op is None:
-                hint = "Elements are numbers: compare with `==`."
-                raise self.source.refusal("operator", node, symbol=SYMBOLS[type(operator)], hint=hint)
-            result = self._connect(ops.AND, result, self.arithmetic.apply(op, [a, b], span), span)
-        assert result is not None
-        return result
-
-    def _is(self, value: Expr, truth: bool, span: Span) -> Expr:
-        """`value is True` or `value is False`, which no number is."""
-        if not self._is_bool(value):
-            return weak(False, span)
-        condition = self.arithmetic.convert(value, ir.BOOL)
-        return condition if truth else self.arithmetic.apply(ops.NOT, [condition], span)
 
     def _conditional(self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr, env: Env) -> Expr:
         condition = self.lower_condition(test, env)

@@ -69,8 +69,8 @@ def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> 
 
 
 def python_number(value: object) -> bool | int | float | complex | None:
-    """The number that a Python object is: a numpy scalar and a member of an enumeration are numbers too."""
-    if isinstance(value, enum.Enum):
+    """The number that a Python object is: a numpy scalar and a member of an `IntEnum` are numbers too."""
+    if isinstance(value, enum.Enum) and isinstance(value, (int, float)):
         value = value.value
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
         value = value.item()

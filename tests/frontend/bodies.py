@@ -12,8 +12,8 @@ import toolbox
 import torch
 
 CONSTANTS = (
-    "WEIGHTS = (3, 1, 2)\nMIXED = (5, 0.5)\nLIMIT = 5\nPAIRS = ((1, 2), (3, 0), (0, -1))\nFLAGS = (True, False)\n"
-    "STEPS = range(1, 4)\nNOTHING = ()\n\n\nclass Level:\n    LOW, HIGH = -1, 2\n\n\n"
+    "import enum\n\nWEIGHTS = (3, 1, 2)\nMIXED = (5, 0.5)\nLIMIT = 5\nPAIRS = ((1, 2), (3, 0), (0, -1))\n"
+    "FLAGS = (True, False)\nSTEPS = range(1, 4)\nNOTHING = ()\n\n\nclass Level(enum.IntEnum):\n    LOW, HIGH = -1, 2\n\n\n"
 )
 ROUNDS = "@pymetal.func\ndef N(x: T) -> pymetal.int32:\n    return pymetal.int32(abs(x % 5 + 0))\n\n\n"
 

@@ -64,6 +64,9 @@ BODIES = {
     "polevl": "weights = (2, 1)\nreturn metal.polevl(a, WEIGHTS[::-1]) + metal.polevl(b, [c + 1 for c in WEIGHTS]) + metal.polevl(a, weights)",
     "a table indexed backwards": "for i in reversed(range(len(WEIGHTS))):\n    a = a * 2 + WEIGHTS[i] * b\nreturn a",
     "powers": "return sum(c * a ** i for i, c in enumerate(WEIGHTS))",
+    "in": "return a if a + b in WEIGHTS or b not in (2, 4, LIMIT) else a - b",
+    "in nothing": "return a if a in NOTHING or 3 not in WEIGHTS else b",
+    "in, at the end of a chain": "return a if b < a - 1 in range(3) else b",
     "tuple and list": "return sum(tuple(reversed(WEIGHTS))) * a + len(list(range(4)))",
 }  # fmt: skip
 
@@ -118,6 +121,9 @@ REFUSED = {
     "reversed of nothing": ("for c in reversed():\n    a += c\nreturn a", "PM017: reversed takes 1 argument", "reversed()"),
     "zip with another keyword": ("for c, d in zip(WEIGHTS, STEPS, longest=1):\n    a += c\nreturn a", "PM018", "longest=1"),
     "zip of a star": ("for c, d in zip(*PAIRS):\n    a += c\nreturn a", "PM019", "*PAIRS"),
+    "in of values": ("return a if a in (b, 1) else b", "PM040", "(b, 1)"),
+    "in of an operand": ("return a if a in b else b", "PM034", "a in b"),
+    "in, in the middle": ("return a if a in WEIGHTS == b else b", "PM034", "a in WEIGHTS"),
     "min with a default": ("return min(NOTHING, default=a)", "PM018", "default=a"),
     "words": ("return sum(w for w in ('x', 'y'))", "PM033", "'x'"),
     "a comprehension's name afterwards": ("y = sum(c * a for c in WEIGHTS)\nreturn y + c", "PM011: 'c' is not defined", "c"),
