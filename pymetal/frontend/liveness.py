@@ -44,7 +44,8 @@ def _live_in(body: list[ast.stmt], live: Names, at_break: Names, at_continue: Na
                 if iterates_at_least_once(iterable):
                     # What it does not assign stays live: statements after a loop that always returns are lowered too.
                     inner_live = _live_in(inner, live, after, live, result)
-                    live = (inner_live | (after - assigned_names(inner))) - targets
+                    returns = any(isinstance(n, ast.Return) for s in inner for n in ast.walk(s))
+                    live = (inner_live | (after if returns else after - assigned_names(inner))) - targets
                 live |= _reads(iterable)
             case ast.Return(value=value):
                 live = _reads(value) if value else NO_NAMES

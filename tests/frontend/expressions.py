@@ -174,7 +174,7 @@ class Writer(programs.Writer):
         if source.random() < 0.08:
             name, word = source.choice(variables), source.choice(["any", "all", "in", "not in"])
             if "in" in word:
-                return f"({name} {word} {source.choice(['STEPS', '(0, 1)', 'range(-1, 2)'])})"
+                return f"({name} {word} {source.choice(['STEPS', '(0, 1)', 'range(2)'])})"
             test = f"{name} {source.choice(['==', '!='])} c" if self.kind == "complex" else f"{name} > c"
             return f"{word}({test} for c in {source.choice(['STEPS', 'range(2)', '(2, 0)'])})"
         if self.kind == "complex":

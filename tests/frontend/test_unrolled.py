@@ -123,6 +123,10 @@ BODIES = {
     "what is read after a constant loop that may return": (
         "if a > b:\n    y = a\n    z = b\nelse:\n    y = z = b + 1\nfor i in range(3):\n    if a > i:\n        return z\n    z = i + b\nreturn y + z"
     ),
+    "what is read after a constant loop that sets it and always returns": (
+        "if a > b:\n    for k in WEIGHTS:\n        a = a + k\nelse:\n    k = 0\nfor i in range(3):\n    for k in WEIGHTS:\n"
+        "        return b + k\nreturn a + k"
+    ),
     "a constant loop that always returns": "for i in range(3):\n    return a + i\nreturn b",
 }  # fmt: skip
 
