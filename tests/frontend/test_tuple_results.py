@@ -264,7 +264,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a call unpacked wrongly": (
         "T", "a, b, c = parts(x)\n    return a", "PM049: cannot unpack 2 values into 3 names",
     ),
-    "an index": ("T", "return parts(x)[2]", "PM041: 2 does not name one of the 2 elements of parts(x)"),
+    "an index": ("T", "return parts(x)[2]", "PM041: 2 is outside the 2 elements of parts(x)"),
     "a choice unpacked wrongly": (
         "T", "a, b = (x, x) if x > 0 else (x, x, x)\n    return a", "PM049: cannot unpack 3 values into 2 names",
     ),
