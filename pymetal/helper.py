@@ -8,7 +8,7 @@ from typing import Any
 
 from pymetal import ir
 from pymetal.codegen.names import identifier
-from pymetal.frontend.annotations import Definition, parse_helper_signature
+from pymetal.frontend.annotations import Definition, default_values, parse_helper_signature
 from pymetal.frontend.overloads import Body, check_helper
 from pymetal.frontend.source import read_source
 
@@ -28,7 +28,7 @@ class Helper:
 
     def _body(self, function: Callable[..., Any]) -> Body:
         source = read_source(function)
-        return Body(source, parse_helper_signature(source, getattr(function, "__kwdefaults__", None) or {}))
+        return Body(source, parse_helper_signature(source, default_values(function)))
 
     def _check(self) -> None:
         checked, failures = check_helper(self._bodies)

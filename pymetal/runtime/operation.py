@@ -145,7 +145,7 @@ class Operation:
             CallError: the arguments do not fit the functor.
         """
         caller = self.caller
-        operands, numbers = caller.operands(args), caller.numbers(scalars)
+        operands, numbers = caller.arguments(args, scalars)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)] or [torch.empty(0)])
         described = [describe(o, device) for o in operands]
         element, function, result = caller.reference(described)
@@ -159,11 +159,9 @@ class Operation:
     @functools.cached_property
     def caller(self) -> Caller:
         """What runs the functor's text."""
-        tensors = tuple(name for name, _ in self.signature.tensors)
-        scalars = {s.name: s.default for s in self.signature.scalars}
         floats = bool(self.promotion.floats)
         return Caller(
-            self.name, tensors, scalars, self.ir, self._widens, floats, self.failures, self.arity.name, self.text
+            self.name, self.signature, self.ir, self._widens, floats, self.failures, self.arity.name, self.text
         )
 
     def __call__(self, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> torch.Tensor:
