@@ -13,10 +13,10 @@ from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.dtypes import parse_dtypes
 from pymetal.errors import CallError, plural
-from pymetal.frontend.annotations import Signature, parse_signature
+from pymetal.frontend.annotations import Signature, default_values, parse_signature
 from pymetal.frontend.overloads import Body
 from pymetal.frontend.source import read_source
-from pymetal.promotion import find_promotion
+from pymetal.promotion import PromotionName, find_promotion
 from pymetal.runtime.operation import Operation
 
 # Tools that a functor is not made or called with: loaded when they are used.
@@ -31,12 +31,14 @@ class Functor(Operation):
     """An elementwise operator written as a typed Python function."""
 
     def __init__(
-        self, function: Callable[..., Any], arity: Arity, promotion: str = "default", dtypes: object = None,
+        self, function: Callable[..., Any], arity: Arity, promotion: PromotionName | None = None, dtypes: object = None,
         opmath: bool = False, max_ulp: object = None,
     ) -> None:  # fmt: skip
-        row, budget = find_promotion(promotion), parse_budget(max_ulp)
+        given, budget = None if promotion is None else find_promotion(promotion), parse_budget(max_ulp)
         wanted = None if dtypes is None else parse_dtypes(dtypes)
-        super().__init__(_body(function, arity), arity, row, wanted, opmath, budget, max_ulp)
+        body = _body(function, arity)
+        row = given or find_promotion("always_bool" if body.is_predicate else "default")
+        super().__init__(body, arity, row, wanted, opmath, budget, max_ulp)
         functools.update_wrapper(self, function)
 
     def overload(self, function: Callable[..., Any]) -> Functor:
@@ -156,7 +158,7 @@ class Functor(Operation):
 
 def _body(function: Callable[..., Any], arity: Arity) -> Body:
     source = read_source(function)
-    return Body(source, parse_signature(source, arity, getattr(function, "__kwdefaults__", None) or {}))
+    return Body(source, parse_signature(source, arity, default_values(function)))
 
 
 def _parameters(signature: Signature) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from pymetal import ir
 from pymetal.codegen.names import identifier
 from pymetal.errors import plural
-from pymetal.frontend.annotations import Definition, Signature, parse_helper_signature
+from pymetal.frontend.annotations import Definition, Signature, default_values, parse_helper_signature
 from pymetal.frontend.overloads import Body, check_helper
 from pymetal.frontend.source import read_source
 
@@ -30,7 +30,7 @@ class Helper:
 
     def _body(self, function: Callable[..., Any]) -> Body:
         source = read_source(function)
-        return Body(source, parse_helper_signature(source, getattr(function, "__kwdefaults__", None) or {}))
+        return Body(source, parse_helper_signature(source, default_values(function)))
 
     def _check(self) -> None:
         signature = self._bodies[0].signature

@@ -85,9 +85,9 @@ class FunctionLowering:
     def _lower_function(self) -> Function:
         element_type, convert = self.expressions.element_type, self.expressions.arithmetic.convert
         params = tuple(Param(name, a.type) for name, a in self.signature.tensors)
-        scalars = tuple(Param(s.name, element_type(s.annotation.type), s.default) for s in self.signature.scalars)
+        scalars = tuple(Param(s.name, element_type(s.type), s.default) for s in self.signature.scalars)
         env = {p.name: Binding(convert(Name(p.name, p.type), element_type(p.type))) for p in params}
-        env |= {s.name: Binding(Name(s.name, s.type)) for s in scalars}
+        env |= {s.name: Binding(Name(s.name, element_type(s.annotation.type))) for s in self.signature.scalars}
         self.variables.used_names |= set(env)
         block = Block(NO_NAMES)
         for name in sorted(self.variables.copied):

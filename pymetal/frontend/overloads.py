@@ -39,6 +39,11 @@ class Body:
         assert isinstance(element.type, ir.Concrete)
         return frozenset({element.type.dtype.kind})
 
+    @property
+    def is_predicate(self) -> bool:
+        """True if the result is bool whatever the operands are."""
+        return self.signature.result.type == ir.BOOL != self.signature.element.type and not self.signature.results
+
     def admits(self, dtype: DType) -> bool:
         """True if the annotation admits `dtype`."""
         element = self.signature.element

@@ -42,12 +42,12 @@ REFUSALS: dict[str, Refusal] = {
     "missing-result": Refusal(2, "{functor} has no result annotation", "Write `-> T`, or `-> bool` for a test."),
     "parameter-count": _type(
         3, "@pymetal.{arity} takes a function with {wanted} but {functor} has {found}",
-        "Tensors are the parameters before `*`; scalars come after it. For another number of tensors use {others}.",
+        "Scalars are annotated float, int or bool, have a number as default, or come after `*`. For another number of "
+        "tensors use {others}.",
     ),
     "variadic": Refusal(4, "{functor} takes {what}: a kernel has a fixed number of arguments", "Name each parameter."),
     "tensor-default": Refusal(
-        5, "tensor parameter {name!r} has a default",
-        "Only scalar parameters have defaults. Put it after `*`: `*, {name}: T = ...`.",
+        5, "tensor parameter {name!r} has a default", "Write `{parameter}`{scalar}."
     ),
     "annotation": Refusal(
         6, "{found} is not a type that pymetal knows{near}",

@@ -48,10 +48,12 @@ class Caller(CallTypes, Parameters):
     plans: PlanCache = field(default_factory=PlanCache)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         results = (self.checked, *(other.checked for other in self.others))
         self.programs = Programs(self.name, results, self.text)
+        self._operands_only = -1 if self.scalars else len(self.tensors)
 
-    def __call__(self, args: tuple[Any, ...], out: Any, scalars: dict[str, Any]) -> Any:
+    def __call__(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """The result of a call; see :meth:`pymetal.Functor.__call__`."""
         if is_transformed():
             raise CallError(
@@ -59,8 +61,14 @@ class Caller(CallTypes, Parameters):
                 "have no memory",
                 hint="Call it outside, or register it as an operator of torch.library first.",
             )
+        scalars: tuple[Any, ...] = ()
+        if named or len(args) != self._operands_only:
+            try:
+                args, scalars = self.takes(*args, **named)
+            except TypeError as error:
+                raise self.misfit(named, error) from None
         if forward_ad._current_level >= 0:
-            refuse_tangents(self.name, (*args, *(out if isinstance(out, tuple | list) else (out,))))
+            refuse_tangents(self.name, (*args, *(out if isinstance(out, tuple | list) else (out,)), *scalars))
         values = args if out is None else (*args, out)
         key, device = dispatch_key(values)
         if device is not None and (out is None or isinstance(out, torch.Tensor)):
@@ -68,7 +76,7 @@ class Caller(CallTypes, Parameters):
             launch = self.plans.get((find_device(device).variant(), *rank, *key))
             if launch is not None and not (launch.is_complex and _is_conjugated(values)):
                 if out is None:
-                    bound = self._bound(launch, scalars) if self.scalars or scalars else ()
+                    bound = self._bound(launch, scalars) if scalars else ()
                     return launch.run(launch.allocate(), args, bound)
                 inputs = [a for a in args if isinstance(a, torch.Tensor)]
                 if not out.is_inference() and check_memory(self.name, out, inputs):
@@ -79,7 +87,7 @@ class Caller(CallTypes, Parameters):
                 return kept
         return self._slow_path(args, out, scalars)
 
-    def _kept(self, args: tuple[Any, ...], outs: Any, scalars: dict[str, Any]) -> Any:
+    def _kept(self, args: tuple[Any, ...], outs: Any, scalars: tuple[Any, ...]) -> Any:
         """The results of a call with `out=` whose launch has been kept; None if none has."""
         values = (*args, *outs)
         key, device = dispatch_key(values)
@@ -94,20 +102,13 @@ class Caller(CallTypes, Parameters):
         check_apart(self.name, outs)
         return tuple(map(_written, launch.run(outs, args, self._bound(launch, scalars))))
 
-    def _bound(self, launch: Launch, given: dict[str, Any]) -> Sequence[Bound]:
+    def _bound(self, launch: Launch, scalars: tuple[Any, ...]) -> Sequence[Bound]:
         """The scalar parameters as they are bound; floats for float parameters need no check."""
-        values: list[Bound] = []
-        if launch.takes_floats and given.keys() <= self.scalars.keys():
-            for name, default in self.scalars.items():
-                value = given.get(name, default)
-                if type(value) is not float:
-                    break
-                values.append(value)
-            else:
-                return values
-        return self.bind(self.numbers(given), launch.key.scalars)
+        if launch.takes_floats and set(map(type, scalars)) == {float}:
+            return scalars
+        return self.bind(self.numbers(scalars), launch.key.scalars)
 
-    def _slow_path(self, args: tuple[Any, ...], out: Any, scalars: dict[str, Any]) -> Any:
+    def _slow_path(self, args: tuple[Any, ...], out: Any, scalars: tuple[Any, ...]) -> Any:
         """As `__call__`, for arguments of any sort; keeps the launch for calls of the same dispatch key."""
         given, numbers = self.operands(args), self.numbers(scalars)
         tensors = [o for o in given if isinstance(o, torch.Tensor)]
@@ -248,14 +249,13 @@ class Caller(CallTypes, Parameters):
         returned = tuple(ir.resolved(function.result, compute) for function in functions)
         return LaunchKey(form, inputs, compute, returned, outputs, scalars, params)
 
-    def source(self, args: tuple[Any, ...], scalars: dict[str, Any]) -> str:
+    def source(self, args: tuple[Any, ...], named: dict[str, Any]) -> str:
         """The Metal text that a call with these arguments compiles and runs."""
-        return self.programs.source(self.planned(args, scalars).key)
+        return self.programs.source(self.planned(args, named).key)
 
-    def planned(self, args: tuple[Any, ...], scalars: dict[str, Any], out: Any = None) -> Planned:
+    def planned(self, args: tuple[Any, ...], named: dict[str, Any], out: Any = None) -> Planned:
         """What a call with these arguments would launch; nothing is compiled or run."""
-        operands = self.operands(args)
-        self.numbers(scalars)
+        operands, _ = self.arguments(args, named)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)])
         described = [describe(readable(o), device) for o in operands]
         element = self.element(described)

@@ -217,7 +217,7 @@ class Operation:
         if self._results:
             return tuple(r.reference(*args, **scalars) for r in self._results)  # type: ignore[return-value]
         caller = self.caller
-        operands, numbers = caller.operands(args), caller.numbers(scalars)
+        operands, numbers = caller.arguments(args, scalars)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)] or [torch.empty(0)])
         described = [describe(o, device) for o in operands]
         element, function, result = caller.reference(described)
@@ -231,12 +231,10 @@ class Operation:
     @functools.cached_property
     def caller(self) -> Caller:
         """What runs the functor's text."""
-        tensors = tuple(name for name, _ in self.signature.tensors)
-        scalars = {s.name: s.default for s in self.signature.scalars}
         floats = bool(self.promotion.floats)
         first, *others = self.results
         return Caller(
-            self.name, tensors, scalars, first.ir, self._widens, floats, self.failures, self.arity.name, self.text,
+            self.name, self.signature, first.ir, self._widens, floats, self.failures, self.arity.name, self.text,
             tuple(other.caller for other in others),
         )  # fmt: skip
 

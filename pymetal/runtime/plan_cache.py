@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from pymetal.codegen.launch_kernels import LaunchKey
-from pymetal.runtime.arguments import Bound, bind_number
+from pymetal.runtime.arguments import LOWEST, Bound, bind_number
 from pymetal.runtime.device import Kernel, find_device
 from pymetal.runtime.plan import Plan, is_stored
 
@@ -84,7 +84,7 @@ def dispatch_key(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]
             device = arg.device
             is_plain = not arg.is_neg() and not arg._is_zerotensor()
             key += (arg.dtype, arg.shape, arg.stride(), device, is_plain, arg.requires_grad)
-        elif kind is int:
+        elif kind is int and LOWEST <= arg < -LOWEST:
             key.append(kind)
         elif kind is float:
             key += (kind, torch.get_default_dtype())  # which it is, next to integers

@@ -57,7 +57,7 @@ def f(a: T) -> T:
 functor.py:3:1: PM003: @pymetal.binary takes a function with 2 tensor parameters but f has 1
     def f(a: T) -> T:
     ^^^^^^^^^^^^^^^^^
-    Tensors are the parameters before `*`; scalars come after it. For another number of tensors use @pymetal.unary or @pymetal.ternary.""",
+    Scalars are annotated float, int or bool, have a number as default, or come after `*`. For another number of tensors use @pymetal.unary or @pymetal.ternary.""",
         )
 
     def test_star_star_kwargs(self, refused: Refused) -> None:
@@ -567,8 +567,8 @@ Allowed: 'default', 'no_opmath', 'int_to_float', 'always_bool', 'complex_to_floa
         )
 
     def test_promotion_of_another_type(self, refused: Refused) -> None:
-        message = refused("@pymetal.unary(promotion=None)\ndef f(x: T) -> T:\n    return x\n", PyMetalError)
-        assert message.startswith("promotion= does not take None\n")
+        message = refused("@pymetal.unary(promotion=3)\ndef f(x: T) -> T:\n    return x\n", PyMetalError)
+        assert message.startswith("promotion= does not take 3\n")
 
     def test_unknown_keyword(self, tmp_path: Path) -> None:
         with pytest.raises(TypeError, match="promote"):
