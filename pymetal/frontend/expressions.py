@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 
-from pymetal import dtypes, ir
+from pymetal import ir
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError, Span
 from pymetal.frontend import calls
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
+from pymetal.frontend.builtin_calls import PARTS, lower_part
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.context import Env
 from pymetal.frontend.liveness import NO_NAMES, Names
 from pymetal.frontend.names import describe, is_dotted, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct
 from pymetal.frontend.source import Source
+from pymetal.frontend.suggestions import methods
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Const, Element, Expr, Op, Select, Table, Type
 from pymetal.ops import python as ops
@@ -29,7 +31,6 @@ _COMPARE: dict[type[ast.cmpop], Op] = {
     ast.Eq: ops.EQ, ast.NotEq: ops.NE, ast.Lt: ops.LT, ast.LtE: ops.LE, ast.Gt: ops.GT, ast.GtE: ops.GE,
 }  # fmt: skip
 _MAX_TABLE = 4096
-_PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
 
 
 class ExpressionLowering:
@@ -122,17 +123,12 @@ class ExpressionLowering:
         raise self.source.refusal("not-a-value", node, name=name, what=describe(value))
 
     def _part(self, node: ast.expr, base: ast.expr, attr: str, env: Env) -> Expr:
-        """`z.real` and `z.imag`; real numbers have both, as in Python."""
+        """`z.real` and `z.imag`."""
         value, span = self.lower(base, env), self.source.span(node)
-        if attr not in _PARTS:
-            hint = "Values have `.real` and `.imag` only."
+        if attr not in PARTS:
+            hint = f"Write {ast.unparse(node)}()." if attr in methods() else "Values have `.real` and `.imag` only."
             raise self.source.refusal("expression", node, what=f"`.{attr}` of a value", hint=hint)
-        constant = number(value)
-        if constant is not None:
-            return weak(constant.real if attr == "real" else constant.imag, span)
-        if self.typing.kinds(value.type) <= dtypes.REAL:
-            return value if attr == "real" else Const(0, value.type, span)
-        return self.arithmetic.apply(_PARTS[attr], [value], span)
+        return lower_part(self, value, attr, span)
 
     def lower_table(self, node: ast.expr, env: Env, inline: bool = False) -> Table | None:
         """The tuple of numbers that a name outside the body stands for, or, if `inline`, that `node` writes out."""
