@@ -245,7 +245,7 @@ _maths(
 _maths(
     "atan2", torch.atan2, _atan2_partials, "atan2", arity=2, also="math.atan2 torch.atan2 torch.arctan2 numpy.arctan2"
 )
-_maths("pow", torch.pow, power_partials, "power", arity=2)
+_maths("pow", torch.pow, power_partials, "power", arity=2, also="math.pow")
 # For x >= 0, and by its definition exp2(y * log2(x)): powr(0, 0), powr(1, inf) and powr(inf, 0) are NaN.
 _maths("powr", _powr, power_partials, lambda mp, x, y: mp.power(x, y) if x > 0 else mp.nan, arity=2)
 _maths(

@@ -177,7 +177,7 @@ POW = row(
         x.lift(0).where(y.equals(0), y * x.call("pow", y - 1)),
         _by_exponent(x, y, r * x.call("metal.precise.log")),
     ),
-    symbol="**", fold=operator.pow, aliases=("math.pow",), integer_overload=POW_INTEGER, complex_overload=POW_COMPLEX,
+    symbol="**", fold=operator.pow, integer_overload=POW_INTEGER, complex_overload=POW_COMPLEX,
     exact=exact.power,
 )  # fmt: skip
 
