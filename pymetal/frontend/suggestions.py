@@ -46,8 +46,10 @@ _SPACES = ("math", "torch", "metal", "torch.nn.functional", "torch.special", "nu
 KNOWN = frozenset({*ops.BY_ALIAS, *ops.FORMS})
 
 
-def _same_name(name: str) -> str | None:
-    return next((known for space in _SPACES if (known := f"{space}.{name}") in KNOWN), None)
+def _same_name(name: str, module: str = "") -> str | None:
+    """A function of this name, not of `module`: Python's newest functions are not in every math."""
+    names = (f"{space}.{name}" for space in _SPACES if space != module)
+    return next((known for known in names if known in KNOWN), None)
 
 
 def _reason(name: str) -> str | None:
@@ -62,9 +64,9 @@ def unknown_attribute(owner: object, module: str, name: str) -> tuple[str, str]:
     listed = f"dir({module}) lists what it has."
     if (reason := _reason(name)) is not None:
         return "", reason
-    if (same := _same_name(name)) is not None:
-        return f"; did you mean {same}?", listed
     space = getattr(owner, "__name__", module)
+    if (same := _same_name(name, space)) is not None:
+        return f"; did you mean {same}?", listed
     near = nearest(name, [k.rpartition(".")[2] for k in KNOWN if k.rpartition(".")[0] == space])
     near = near or nearest(name, dir(owner))
     return f"; did you mean {module}.{near}?" if near else "", listed
