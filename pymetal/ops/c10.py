@@ -159,7 +159,7 @@ _LOG1P_COMPLEX = _op(
 _op(
     "metal.c10.log1p", 1, TypeRule.MATH, FLOATING, torch.log1p, lambda x, r: (1 / (x + 1),),
     complex_overload=_LOG1P_COMPLEX, exact=exact.mpmath("log1p"), suggested=True,
-    **spelled("math.log1p torch.log1p torch.special.log1p numpy.log1p"),
+    **spelled("math.log1p metal.log1p torch.log1p torch.special.log1p numpy.log1p"),
 )  # fmt: skip
 # c10's own wants operands that are not negative. Up to 2.13 it is NaN of an infinity and a NaN, where C has infinity.
 _op(
@@ -181,7 +181,7 @@ static inline float hypotenuse(const float a, const float b) {
 """
 row(
     "hypot", 2, TypeRule.MATH, FLOATING, Member("hypotenuse", _HYPOT), torch.hypot, lambda x, y, r: (x / r, y / r),
-    exact=exact.mpmath("hypot"), **spelled("math.hypot torch.hypot numpy.hypot"),
+    exact=exact.mpmath("hypot"), **spelled("math.hypot metal.hypot torch.hypot numpy.hypot"),
 )  # fmt: skip
 
 _conjugate = on_complex64(lambda z: torch.complex(z.real, -z.imag))

@@ -67,7 +67,7 @@ _c10(
     torch.erf,
     lambda x, r: (_TWO_OVER_SQRT_PI * _exp(-(x * x)),),
     "erf",
-    also="math.erf torch.erf torch.special.erf",
+    also="math.erf metal.erf torch.erf torch.special.erf",
 )
 # Up to 2.13 it is 1 - erf(x), which has no digit left from x = 4 on.
 _c10(
@@ -76,7 +76,7 @@ _c10(
     lambda x, r: (-_TWO_OVER_SQRT_PI * _exp(-(x * x)),),
     "erfc",
     since=(2, 9),
-    also="math.erfc torch.erfc torch.special.erfc",
+    also="math.erfc metal.erfc torch.erfc torch.special.erfc",
 )
 _c10(
     "erfcx",
@@ -107,7 +107,7 @@ static inline float exp_minus_one(const float x) {
 """
 row(
     "expm1", 1, TypeRule.MATH, FLOATING, Member("exp_minus_one", _EXPM1), torch.expm1, lambda x, r: (r + 1,),
-    exact=exact_of.mpmath("expm1"), **spelled("math.expm1 torch.expm1 torch.special.expm1 numpy.expm1"),
+    exact=exact_of.mpmath("expm1"), **spelled("math.expm1 metal.expm1 torch.expm1 torch.special.expm1 numpy.expm1"),
 )  # fmt: skip
 
 # --- gamma functions -------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ CALLS = {
     "torch.topk(x, 1)": "'torch.topk' is a function of torch and cannot be called in a functor",
     "torch.special.expi(x)": "PM012: torch.special has no 'expi'; did you mean torch.special.expit?",
     "torch.float32(x)": "Write x.to(torch.float32).",
-    "metal.log1p(x)": "PM012: metal has no 'log1p'; did you mean math.log1p?",
+    "metal.lgamma(x)": "PM012: metal has no 'lgamma'; did you mean math.lgamma?",
     "metal.sigmoid(x)": "PM012: metal has no 'sigmoid'; did you mean torch.sigmoid?",
     "metal.where(x > 0, x, 0)": "Write `a if c else b`.",
     "metal.rsqr(x)": "PM012: metal has no 'rsqr'; did you mean metal.rsqrt?",
