@@ -142,6 +142,9 @@ def type_of_object(value: object) -> ir.Type | None:
         return ir.Concrete(value)
     if value is float:
         return ir.FLOAT
+    if isinstance(value, type) and value.__module__ == "numpy":  # numpy.float32, not imported for this
+        found = dtypes.BY_NAME.get(value.__name__, dtypes.bool_ if value.__name__ == "bool" else None)
+        return None if found is None else ir.Concrete(found)
     return ir.BOOL if value is bool else None
 
 

@@ -286,7 +286,7 @@ def f(x: T) -> T:
 functor.py:6:12: PM015: 'Helper' is the class Helper and cannot be called in a functor
         return Helper(x)
                ^^^^^^
-    A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
+    A body calls metal.*, functions of math and torch that have Metal text, dtypes and @pymetal.func functions.""",
         )
 
 
