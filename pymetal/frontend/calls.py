@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import ast
-import math
 import types
 from collections.abc import Callable
 from typing import Any
 
-from pymetal import dtypes, ir, ops
+from pymetal import dtypes, ir
 from pymetal.dtypes import Kind, TypeApplication, TypeVariable
-from pymetal.errors import Span, plural, were_given
+from pymetal.errors import plural, were_given
 from pymetal.frontend.annotations import Definition, Signature, definition_of, resolve_application, type_of_object
-from pymetal.frontend.arithmetic import number, weak
-from pymetal.frontend.builtin_calls import check_count, find_handler, lower_arguments
+from pymetal.frontend.arithmetic import weak
+from pymetal.frontend.builtin_calls import cast, check_count, check_variable, find_handler, lower_arguments
 from pymetal.frontend.context import Env, ExpressionContext
-from pymetal.frontend.names import (
-    CALLABLE,
-    call_hint,
-    describe,
-    is_dotted,
-    keyword_hint,
-    math_alias,
-    root,
-    static_value,
-)
-from pymetal.frontend.refusals import refusal
-from pymetal.ir import Cast, Const, Expr, Invoke, Type, Weak
+from pymetal.frontend.method_calls import lower_method
+from pymetal.frontend.names import describe, is_dotted, public_names, root, static_value
+from pymetal.frontend.suggestions import CALLABLE, call_hint
+from pymetal.frontend.torch_calls import check_keywords, lower_function
+from pymetal.ir import Const, Expr, Invoke, Type, Weak
 from pymetal.ops import python as rows
 
 
@@ -40,6 +32,8 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     if isinstance(node.func, ast.Subscript):
         return _lower_type_application(ctx, node, env)
     if not _is_outside_name(ctx, node.func, env):
+        if isinstance(node.func, ast.Attribute):
+            return lower_method(ctx, node, env)
         raise ctx.source.refusal("not-callable", node.func, name=name, what="a value", hint=CALLABLE)
     if root(node.func) == ctx.source.node.name:
         raise ctx.source.refusal("recursion", node, name=name)
@@ -49,14 +43,17 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
             raise ctx.source.refusal("starred", argument)
     definition = definition_of(callee)
     if definition is not None:
-        return _lower_invoke(ctx, node, env, name, definition)
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            raise ctx.source.refusal("starred", keyword)
-        hint = keyword_hint(callee, name, keyword.arg)
-        raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
+        if definition.results:
+            hint = f"Write `{', '.join('abcdefgh'[: len(definition.results)])} = {name}(...)`."
+            raise ctx.source.refusal("expression", node, what=f"{name}(), which has several results, here", hint=hint)
+        args = _match_arguments(ctx, node, env, name, definition.signature)
+        return _lower_invoke(ctx, node, name, definition, args)
+    names = public_names(callee)
+    if (result := lower_function(ctx, node, env, names)) is not None:
+        return result
+    check_keywords(ctx, node, callee)
     marked = getattr(callee, "__pymetal_op__", None)
-    op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else ops.find(math_alias(callee) or "")
+    op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else None
     if op is not None:
         return ctx.arithmetic.apply(op, lower_arguments(ctx, node, env, op.arity), ctx.source.span(node), name)
     handler = find_handler(callee)
@@ -68,9 +65,10 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     target = type_of_object(callee)
     if target is not None:
         return _lower_cast(ctx, node, env, target)
-    if isinstance(callee, types.FunctionType):
+    if isinstance(callee, types.FunctionType) and not names:
         raise ctx.source.refusal("undecorated", node.func, name=name)
-    raise ctx.source.refusal("not-callable", node.func, name=name, what=describe(callee), hint=call_hint(callee))
+    hint = call_hint(callee, names)
+    raise ctx.source.refusal("not-callable", node.func, name=name, what=describe(callee), hint=hint)
 
 
 def _is_outside_name(ctx: ExpressionContext, node: ast.expr, env: Env) -> bool:
@@ -100,31 +98,9 @@ def _lower_cast(ctx: ExpressionContext, node: ast.Call, env: Env, target: Type) 
             return weak(float(argument.value), span)  # float("inf"), float("nan")
         except ValueError:
             pass
-    variable = static_value(ctx.source, node.func) if is_dotted(node.func) else None
-    if isinstance(variable, TypeVariable) and not ctx.typing.kinds(ir.Var()) <= variable.kinds:
-        raise ctx.source.refusal(
-            "operand-kind", node, op=f"{variable.name}()", type=ctx.typing.describe(ir.Var()),
-            hint="It stands for the element type. Use T(x), or a dtype such as pymetal.int64(x).",
-        )  # fmt: skip
-    return _cast(ctx, ctx.lower(argument, env), ctx.element_type(target), span)
-
-
-def _cast(ctx: ExpressionContext, value: Expr, target: Type, span: Span) -> Expr:
-    """A cast that the user wrote: as torch's `Tensor.to`, but a complex number is not cast to a real one."""
-    kinds, wanted = ctx.typing.kinds(value.type), ctx.typing.kinds(target)
-    if Kind.COMPLEX in kinds and not wanted <= {Kind.COMPLEX}:
-        if wanted == {Kind.BOOL}:
-            return ctx.arithmetic.apply(rows.NE, [value, weak(0, span)], span)
-        raise refusal("complex-to-real", span, type=ctx.typing.describe(target))
-    constant = number(value)
-    if constant is not None:
-        if wanted <= {Kind.COMPLEX} or (wanted <= {Kind.FLOATING, Kind.COMPLEX} and not isinstance(constant, complex)):
-            return Const(constant, target, span)
-        if wanted == {Kind.BOOL}:
-            return Const(bool(constant), target, span)
-        if not isinstance(constant, complex) and math.isfinite(constant):
-            return Const(int(constant), target, span)
-    return value if ctx.typing.same(value.type, target) else Cast(target, value, implicit=False, span=span)
+    if is_dotted(node.func):
+        check_variable(ctx, static_value(ctx.source, node.func), node)
+    return cast(ctx, ctx.lower(argument, env), ctx.element_type(target), span)
 
 
 def _lower_fact(ctx: ExpressionContext, node: ast.Call, env: Env, fact: Callable[[Kind], bool]) -> Expr:
@@ -142,11 +118,25 @@ def _lower_fact(ctx: ExpressionContext, node: ast.Call, env: Env, fact: Callable
 # --- calls of decorated functions ------------------------------------------------------------------------------------
 
 
-def _lower_invoke(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, callee: Definition) -> Expr:
+def lower_results(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[Expr] | None:
+    """The values of a call of a function with several results; None for any other call."""
+    if not _is_outside_name(ctx, node.func, env) or root(node.func) == ctx.source.node.name:
+        return None
+    definition = definition_of(static_value(ctx.source, node.func))
+    if definition is None or not definition.results:
+        return None
+    share, name, span = ctx.subexpressions.share, ast.unparse(node.func), ctx.source.span(node)
+    signature = definition.signature
+    args = _match_arguments(ctx, node, env, name, signature)
+    names = [n for n, _ in signature.tensors] + [s.name for s in signature.scalars]
+    args = [share(value, n, len(definition.results), span) for n, value in zip(names, args, strict=True)]
+    return [_lower_invoke(ctx, node, name, result, args) for result in definition.results]
+
+
+def _lower_invoke(ctx: ExpressionContext, node: ast.Call, name: str, callee: Definition, args: list[Expr]) -> Expr:
     span, typing = ctx.source.span(node), ctx.typing
     signature = callee.signature
-    args = _match_arguments(ctx, node, env, name, signature)
-    annotations = [a for _, a in signature.tensors] + [s.annotation for s in signature.scalars]
+    types = [a.type for _, a in signature.tensors] + [s.type for s in signature.scalars]
     # Tensors determine the element type; a scalar parameter is converted to what they determine.
     generic = [v for v, (_, a) in zip(args, signature.tensors, strict=False) if a.type == ir.Var()]
     bound = ctx.arithmetic.join_all(generic, span) if generic else ir.FLOAT
@@ -154,8 +144,8 @@ def _lower_invoke(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, c
         bound = ir.Concrete(ir.resolved(bound, typing.domain[0]))
     _check_served(ctx, node, bound, callee, name)
     converted = []
-    for value, annotation in zip(args, annotations, strict=True):
-        target = typing.substitute(annotation.type, bound)
+    for value, type_ in zip(args, types, strict=True):
+        target = typing.substitute(type_, bound)
         joined = typing.join(value.type, target)
         if joined is None or not typing.same(joined, target):
             found, wanted = typing.describe(value.type), typing.describe(target)
@@ -168,30 +158,31 @@ def _lower_invoke(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, c
 
 
 def _match_arguments(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, signature: Signature) -> list[Expr]:
-    """The arguments in the order of the parameters, defaults filled in."""
-    if len(node.args) != len(signature.tensors):
-        wanted, found = plural(len(signature.tensors), "argument"), were_given(len(node.args))
-        parameters = ", ".join(n for n, _ in signature.tensors)
-        hint = f"It is {name}({parameters})."
-        raise ctx.source.refusal("argument-count", node, name=name, wanted=wanted, found=found, hint=hint)
-    given = {}
+    """The arguments in the order of the parameters, defaults filled in, as Python binds them."""
+    scalars, span = signature.scalars, ctx.source.span(node)
+    defaults = {s.name: weak(s.default, span) for s in scalars if s.default is not None}
+    parameters = [*(n for n, _ in signature.tensors), *(s.name for s in scalars)]
+    most = len(parameters) - sum(s.keyword_only for s in scalars)
+    hint = f"It is {name}({', '.join(parameters)})."
+    given = dict(zip(parameters[:most], node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg is None or keyword.arg not in {s.name for s in signature.scalars}:
-            hint = f"Pass {keyword.arg!r} by position." if keyword.arg else "Write them one by one."
-            raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
-        given[keyword.arg] = ctx.lower(keyword.value, env)
-    args = [ctx.lower(a, env) for a in node.args]
-    for scalar in signature.scalars:
-        if scalar.name in given:
-            args.append(given[scalar.name])
-        elif scalar.default is not None:
-            args.append(weak(scalar.default, ctx.source.span(node)))
-        else:
-            wanted, hint = f"the scalar argument {scalar.name!r}", f"Pass {scalar.name}=..."
-            raise ctx.source.refusal(
-                "argument-count", node, name=name, wanted=wanted, found="it was not given", hint=hint
+        if keyword.arg is None:
+            raise ctx.source.refusal("keyword-argument", keyword, name=name, hint="Write them one by one.")
+        if keyword.arg in given or keyword.arg not in parameters[signature.positional_only :]:
+            wanted, found = (
+                "each of its parameters once",
+                f"{keyword.arg!r} was given{' twice' * (keyword.arg in given)}",
             )
-    return args
+            raise ctx.source.refusal("argument-count", keyword, name=name, wanted=wanted, found=found, hint=hint)
+        given[keyword.arg] = keyword.value
+    missing = next((n for n in parameters if n not in given and n not in defaults), None)
+    if missing in {s.name for s in scalars}:
+        wanted, hint = f"the scalar argument {missing!r}", f"Pass {missing}=..."
+        raise ctx.source.refusal("argument-count", node, name=name, wanted=wanted, found="it was not given", hint=hint)
+    if missing is not None or len(node.args) > most:
+        wanted, found = plural(len(signature.tensors) if missing else most, "argument"), were_given(len(node.args))
+        raise ctx.source.refusal("argument-count", node, name=name, wanted=wanted, found=found, hint=hint)
+    return [ctx.lower(given[n], env) if n in given else defaults[n] for n in parameters]
 
 
 def _check_served(ctx: ExpressionContext, node: ast.Call, bound: Type, callee: Definition, name: str) -> None:

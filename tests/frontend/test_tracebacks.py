@@ -130,7 +130,7 @@ class TestFrames:
             lambda: identity.overload(len),
             lambda: identity.patch("/nowhere"),
             lambda: pymetal.emit([], "/nowhere"),
-            lambda: pymetal.binary(promotion="intt_to_float")(len),
+            lambda: pymetal.binary(promotion="intt_to_float")(len),  # type: ignore[call-overload]
         ],
     )
     def test_calls(self, action: Callable[[], object]) -> None:

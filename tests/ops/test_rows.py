@@ -27,11 +27,11 @@ PACKAGE = Path(pymetal.__file__).parent
 OTHER_MEANINGS = {
     "check/exact_operators.py": "torch's operators by name, those that are no rows; the rows are asked first",
     "check/torch_operators.py": "torch's operators by the name of the functor that stands for one",
-    "frontend/expressions.py": "the attributes of Python's numbers",
+    "frontend/builtin_calls.py": "the attributes of Python's numbers",
     "frontend/loops.py": "the names of the arguments of `range`",
-    "frontend/names.py": "functions of Python's math that have no row",
     "frontend/source.py": "Python's builtins, to suggest when a name is unknown",
     "frontend/suggestions.py": "functions of Python's math that have no row",
+    "frontend/torch_calls.py": "the frontend's words for functions of several rows, and rounding modes",
     "host/build.py": "a feature of processors",
     "upstream/report.py": "the keys of a JSON object",
     "upstream/stubs.py": "upstream's dispatch stubs by the name of the functor that stands for one",
