@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pymetal import ir
-from pymetal.dtypes import DType, Kind
+from pymetal.dtypes import DType, Kind, listed
 from pymetal.errors import PyMetalError, plural
 from pymetal.frontend import static_iteration
 from pymetal.frontend.annotations import Signature, parse_type
@@ -249,9 +249,8 @@ class FunctionLowering:
             raise self.source.refusal("statement", stmt, what="`assert` of values", hint=hint)
         if not condition.value:
             text = message.value if isinstance(message, ast.Constant) else ast.unparse(test)
-            served = ", ".join(str(d) for d in self.typing.domain)
-            hint = "Narrow dtypes= or the annotation."
-            raise self.source.refusal("assertion", stmt, at=f" for {served}", text=text, hint=hint)
+            hint, at = "Narrow dtypes= or the annotation.", f" for {listed(self.typing.domain)}"
+            raise self.source.refusal("assertion", stmt, at=at, text=text, hint=hint)
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:

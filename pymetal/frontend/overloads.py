@@ -79,7 +79,7 @@ def check_functor(
     domain = dtypes.ordered(d for b in bodies for d in b.domain(wanted))
     for body in bodies:
         if not body.domain(wanted):
-            names, annotation = ", ".join(d.name for d in wanted or ()), body.signature.element.text
+            names, annotation = dtypes.listed(wanted or ()), body.signature.element.text
             raise body.source.refusal("no-dtypes", body.source.node, annotation=annotation, dtypes=names)
 
     def lower_group(body: Body, group: tuple[DType, ...]) -> Function:
@@ -249,7 +249,7 @@ def _result_type(body: Body, promotion: Promotion, kind: Kind, group: tuple[DTyp
             hint = "`-> RealOf[T]`"
     error = body.source.refusal(
         "result-type", body.signature.result_node, promotion=promotion.name, wanted=typing.dtype_names(wanted),
-        found=found, at=f" for {', '.join(map(str, group))}", hint=hint,
+        found=found, at=f" for {dtypes.listed(group)}", hint=hint,
     )  # fmt: skip
     error.by_dtype = None in typing.at(declared)
     raise error

@@ -40,7 +40,7 @@ def verify(source: Source, function: Function, element: DType) -> None:
                 first = next(a for a, p in zip(args, op.params or (None,) * len(args), strict=True) if p is None)
                 operand = ir.resolve(first.type, element)
                 if operand is None or operand.kind not in op.kinds:
-                    at = "" if operand is element else f" (at element type {element})"
+                    at = "" if operand is element else f" (at element type {element.torch})"
                     hint = f"It takes {_operand_kinds(op)} operands. Narrow dtypes=, or convert the operand."
                     raise refusal("operand-kind", span, op=op.display, type=operand, at=at, hint=hint)
             case Const(value, type_, span):

@@ -17,7 +17,7 @@ from pymetal.codegen.format import format_metal
 from pymetal.codegen.functor_text import FunctorText, functor_text
 from pymetal.codegen.metal_file import Entry, metal_file
 from pymetal.codegen.names import functor_name, helper_name
-from pymetal.dtypes import DType
+from pymetal.dtypes import DType, listed
 from pymetal.errors import CallError, PyMetalError, public
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
@@ -179,7 +179,7 @@ class Operation:
         """
         if missing := [d for d in self._wanted or () if not any(b.admits(d) for b in self.bodies)]:
             source = self.bodies[0].source
-            names = ", ".join(map(str, missing))
+            names = listed(missing)
             raise source.refusal("missing-overload", source.node, dtypes=names, functor=source.node.name)
         return functor_text(*(result.ir for result in self.results))
 

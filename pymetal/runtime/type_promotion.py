@@ -67,11 +67,10 @@ class CallTypes:
                 hint=f"Convert the tensors, or change the functor: {promotion}a body for the dtype with "
                 f"@{self.name}.overload, or dtypes=({served}) to say what it serves.",
             )
-        allowed = ", ".join(d.name.rstrip("_") for d in domain)
         reason = " (Metal has no double)" if element is not None and not element.metal else ""
         raise CallError(
-            f"{self.name} has no kernel for {str(dtype).removeprefix('torch.')}{reason}",
-            hint=f"It is registered for {allowed}. Convert the tensors, or widen dtypes= of the functor.",
+            f"{self.name} has no kernel for {dtype}{reason}",
+            hint=f"It is registered for {dtypes.listed(domain)}. Convert the tensors, or widen dtypes= of the functor.",
         )
 
     def function(self, element: DType) -> ir.Function:
@@ -127,7 +126,7 @@ def promote(operands: Sequence[Operand]) -> torch.dtype:
         leading = torch.result_type(probes[0], probes[0])
         return functools.reduce(lambda found, other: torch.result_type(_probe(found, 1), other), probes[1:], leading)
     except RuntimeError as error:
-        named = " and ".join(dict.fromkeys(str(d).removeprefix("torch.") for d in (*dimensioned, *zero_dim)))
+        named = " and ".join(dict.fromkeys(str(d) for d in (*dimensioned, *zero_dim)))
         raise CallError(f"torch has no common dtype for {named}", hint="Convert one of them with .to().") from error
 
 

@@ -17,7 +17,7 @@ CALLS = {
     "math.gamma(x)": "Write metal.c10.gamma(x).",
     "math.cbrt(x)": "Write metal.copysign(metal.pow(abs(x), 1 / 3), x).",
     "math.frexp(x)": "It gives two results; `metal.ilogb` and `metal.ldexp` give them one by one.",
-    "math.gcd(x, x)": "PM021: gcd is not defined for float32 operands",
+    "math.gcd(x, x)": "PM021: gcd is not defined for torch.float32 operands",
     "torch.ldexp(x, 2)": "Write math.ldexp(x, y).",
     "torch.topk(x, 1)": "'torch.topk' is a function of torch and cannot be called in a functor",
     "torch.special.expi(x)": "PM012: torch.special has no 'expi'; did you mean torch.special.expit?",

@@ -14,13 +14,13 @@ from pymetal import PyMetalError
 REFUSED = [
     (None, "s: T = 10**5000", "x + s", "PM026: an integer of 16,610 bits does not fit"),
     (None, "", "x + (1 << 10000)", "PM026: an integer of 10,001 bits does not fit"),
-    ("integral", "s: T = 0.5", "x + s", "PM026: 0.5 does not fit int64"),
-    ("floating", "s: T = 1j", "x + s", "PM026: 1j does not fit float32"),
-    ("floating", "s: pymetal.int8 = 200", "x + s", "PM026: 200 does not fit int8"),
+    ("integral", "s: T = 0.5", "x + s", "PM026: 0.5 does not fit torch.int64"),
+    ("floating", "s: T = 1j", "x + s", "PM026: 1j does not fit torch.float32"),
+    ("floating", "s: pymetal.int8 = 200", "x + s", "PM026: 200 does not fit torch.int8"),
     ("floating", "n: Integral = 1", "x + n", "PM007: 'n' is Integral but 'x' is T"),
-    ("integral", "", "T(math.nan)", "PM026: nan does not fit int64"),
-    ("integral", "", "x + T(-math.inf)", "PM026: -inf does not fit int64"),
-    ("integral", "", "T(pymetal.int32(3000000000) + x)", "PM026: 3000000000 does not fit int32"),
+    ("integral", "", "T(math.nan)", "PM026: nan does not fit torch.int64"),
+    ("integral", "", "x + T(-math.inf)", "PM026: -inf does not fit torch.int64"),
+    ("integral", "", "T(pymetal.int32(3000000000) + x)", "PM026: 3000000000 does not fit torch.int32"),
 ]
 
 

@@ -233,7 +233,7 @@ def test_promotion_kinds(tmp_path: Path) -> None:
     ).reference(torch.tensor([3 + 4j]))
     assert (size.tolist(), real.tolist()) == ([5.0], [3.0])
     with pytest.raises(
-        PyMetalError, match=r"PM010: promotion='always_bool' gives a result of type bool_? .*annotation is T"
+        PyMetalError, match=r"PM010: promotion='always_bool' gives a result of type torch.bool .*annotation is T"
     ):
         make("always_bool", "tuple[bool, T]", "x > 0, x")
     with pytest.raises(PyMetalError, match="PM010: promotion='int_to_float'"):
