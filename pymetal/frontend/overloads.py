@@ -15,6 +15,7 @@ from pymetal.frontend.lower import lower
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import SplitGroup, Typing, body_type, result_type
 from pymetal.frontend.verify import check_scalars, verify
+from pymetal.frontend.ways_out import decorated, spelled
 from pymetal.ir import CheckedFunction, Const, Function, Overload
 from pymetal.promotion import Promotion
 
@@ -93,7 +94,11 @@ def check_functor(
 
     overloads, failures = _lower_all(bodies, domain, lower_group)
     if wanted is not None and failures:
-        raise next(iter(failures.values()))
+        error, served = next(iter(failures.values())), [d for d in domain if d not in failures]
+        line = decorated(bodies[0].source, dtypes=spelled(served))
+        if line and f"`{line}`" not in (error.hint or ""):
+            error.hint = f"{error.hint} Or leave {dtypes.listed(failures)} out: `{line}`."
+        raise error
     for body in bodies:
         check_scalars(body.source, body.signature, body.domain(wanted))
     return _checked_function(bodies, overloads), failures
@@ -185,7 +190,7 @@ def _limited_depth(bodies: Sequence[Body]) -> Iterator[None]:
 def _lower_verified(body: Body, group: tuple[DType, ...], inside: ir.Type, result: ir.Type) -> Function:
     function = lower(body.source, body.signature, group, inside, result)
     for dtype in group:
-        verify(body.source, function, dtype)
+        verify(body.source, function, dtype, body.kinds)
     return function
 
 

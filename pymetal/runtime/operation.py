@@ -21,6 +21,7 @@ from pymetal.dtypes import DType, listed
 from pymetal.errors import CallError, PyMetalError, public
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
+from pymetal.frontend.ways_out import decorated
 from pymetal.ir import CheckedFunction
 from pymetal.promotion import Promotion
 from pymetal.runtime.device import device_of
@@ -231,13 +232,18 @@ class Operation:
 
     # --- running ---
 
+    def _decorated(self, **keywords: str) -> str:
+        """The functor's decorator with other keywords, for messages."""
+        written = ", ".join(f"{name}={value}" for name, value in keywords.items())
+        return decorated(self.bodies[0].source, **keywords) or f"@pymetal.{self.arity.name}({written})"
+
     @functools.cached_property
     def caller(self) -> Caller:
         """What runs the functor's text."""
         floats = bool(self.promotion.floats)
         first, *others = self.results
         return Caller(
-            self.name, self.signature, first.ir, self._widens, floats, self.failures, self.arity.name, self.text,
+            self.name, self.signature, first.ir, self._widens, floats, self.failures, self._decorated, self.text,
             tuple(other.caller for other in others),
         )  # fmt: skip
 

@@ -514,7 +514,7 @@ def f(x: T) -> T:
 functor.py:4:28: PM026: -1 does not fit torch.uint8
         return x if x > 5 else -1
                                ^^
-    Narrow dtypes=, or convert the other operand first.""",
+    Write `T(pymetal.int32(-1))` for its low bits.""",
         )
 
     def test_annotated_variable_too_narrow(self, refused: Refused) -> None:

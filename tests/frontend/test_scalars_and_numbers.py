@@ -51,7 +51,7 @@ def test_a_default_that_some_dtype_holds(tmp_path: Path) -> None:
 def test_dtypes_without_a_body(tmp_path: Path) -> None:
     text = "@pymetal.unary(dtypes=('floating', 'integral'))\ndef f(x: Floating) -> Floating:\n    return x / 2\n"
     functor = toolbox.load(tmp_path, text).f
-    message = "PM058: dtypes= contains int64, int32, int16, uint8, int8 but no body of f serves it"
+    message = r"PM058: dtypes= contains torch\.int64, .*, torch\.int8 but no body of f serves it"
     for use in (lambda: functor(torch.ones(1)), lambda: functor.metal_source, lambda: functor(torch.ones(1).int())):
         with pytest.raises(PyMetalError, match=message):
             use()

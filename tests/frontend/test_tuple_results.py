@@ -257,7 +257,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "nine types": (f"tuple[{', '.join(['T'] * 9)}]", "return x", "PM065: `tuple[T, T, T, T, T, T, T, T, T]`"),
     "a nested tuple": ("tuple[tuple[T, T], T]", "return (x, x), x", "PM006: tuple[T, T] is not a type"),
     "a list": ("list[T]", "return [x, x]", "PM006: list[T] is not a type"),
-    "another type": ("tuple[T, pymetal.int32]", "return x, x", "PM024: this returns T (float32, float16, bfloat16)"),
+    "another type": ("tuple[T, pymetal.int32]", "return x, x", "PM024: this returns T (torch.float32, "),
     "a call as one value": (
         "T", "return parts(x) + 1", "PM032: parts(), which has several results, here cannot become Metal",
     ),

@@ -68,7 +68,7 @@ def test_element_type() -> None:
     with pytest.raises(CallError, match=r"f has no kernel for torch.float64 \(Metal has no double\)"):
         element(torch.float64)
     with pytest.raises(
-        CallError, match="f has no kernel for torch.float8_e4m3fn\nIt is registered for torch.float32, torch.bool"
+        CallError, match=r"f has no kernel for torch.float8_e4m3fn\nIt is registered for torch.float32, torch.bool"
     ):
         element(torch.float8_e4m3fn)
 
