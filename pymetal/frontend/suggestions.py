@@ -29,6 +29,7 @@ WAYS = {
     "isqrt": "pymetal.int64(math.sqrt(n))",
     "item": "x itself: it is one number",
     "logit": "math.log(x / (1 - x))",
+    "masked_fill": "`v if c else x`",
     "mish": "x * math.tanh(torch.nn.functional.softplus(x))",
     "nan_to_num": "0 if math.isnan(x) else x",
     "perm": "a loop: `for i in range(k): r = r * (n - i)`",

@@ -11,6 +11,7 @@ from pymetal.frontend.arithmetic import weak
 from pymetal.frontend.builtin_calls import (
     Handler,
     MethodCall,
+    cast,
     check_count,
     lower_arguments,
     lower_complex,
@@ -166,6 +167,17 @@ def _square(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     return ctx.arithmetic.power(ctx.lower(node.args[0], env), weak(2, span), span)
 
 
+def _full_like(value: int | None) -> Handler:
+    """A constant of the type of the first argument: `value`, or the second argument."""
+
+    def lower(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+        span = ctx.source.span(node)
+        like, *given = (ctx.lower(a, env) for a in node.args)
+        return cast(ctx, given[0] if given else weak(value or 0, span), like.type, span)
+
+    return _plain(1 if value is not None else 2, lower)
+
+
 def _reciprocal(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     span = ctx.source.span(node)
     return ctx.arithmetic.apply(rows.TRUEDIV, [weak(1, span), ctx.lower(node.args[0], env)], span)
@@ -220,6 +232,9 @@ _FORMS: dict[str, Handler] = {
     "logical_xor": _logical(rows.NE),
     "logical_not": _logical(rows.NOT),
     "unchanged": _plain(1, lambda ctx, node, env: ctx.lower(node.args[0], env)),
+    "zeros_like": _full_like(0),
+    "ones_like": _full_like(1),
+    "full_like": _full_like(None),
     "real": _part("real"),
     "imag": _part("imag"),
     "complex": _plain(2, lower_complex),
