@@ -8,6 +8,7 @@ from typing import Any, overload
 from pymetal.arity import BINARY, TERNARY, UNARY, Arity
 from pymetal.errors import CallError, nearest
 from pymetal.functor import Functor
+from pymetal.promotion import PromotionName
 
 Decorated = Callable[..., Any]
 _KEYWORDS = ("promotion", "dtypes", "opmath", "max_ulp")
@@ -32,11 +33,11 @@ class Decorator:
 
     @overload
     def __call__(
-        self, /, *, promotion: str = ..., dtypes: object = ..., opmath: bool = ..., max_ulp: object = ...
+        self, /, *, promotion: PromotionName = ..., dtypes: object = ..., opmath: bool = ..., max_ulp: object = ...
     ) -> Callable[[Decorated], Functor]: ...
 
     def __call__(
-        self, function: Decorated | None = None, /, *, promotion: str = "default", dtypes: object = None,
+        self, function: Decorated | None = None, /, *, promotion: PromotionName | None = None, dtypes: object = None,
         opmath: bool = False, max_ulp: object = None, **unknown: object,
     ) -> Functor | Callable[[Decorated], Functor]:  # fmt: skip
         """Makes a functor of `function`; without one, returns a decorator that does.

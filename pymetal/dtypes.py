@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from pymetal.errors import PyMetalError, nearest
@@ -112,7 +113,7 @@ BY_NAME = {d.name: d for d in ALL}
 BY_METAL = {d.metal: d for d in ALL}
 CASTS: tuple[str, ...] = tuple(dict.fromkeys(d.cast for d in ALL if d.cast is not None))
 _ROWS = {d.name: d for d in (*ALL, *DOUBLES)}
-_BY_TORCH = {d.torch: d for d in _ROWS.values()}
+_BY_TORCH: dict[torch.dtype | None, DType] = {d.torch: d for d in _ROWS.values()}
 
 # The words of `dtypes=`. uint16, uint32 and uint64 take part only when named one by one: torch itself has few
 # operators for them.
@@ -124,7 +125,7 @@ WORDS: dict[str, tuple[DType, ...]] = {
 }
 
 
-def from_torch(dtype: torch.dtype) -> DType | None:
+def from_torch(dtype: torch.dtype | None) -> DType | None:
     """The element type of a torch dtype, or None if there is none (quantised and 8-bit floats)."""
     return _BY_TORCH.get(dtype)
 
@@ -170,7 +171,9 @@ def ordered(dtypes: Iterable[DType]) -> tuple[DType, ...]:
 
 
 def parse_dtypes(spec: object) -> tuple[DType, ...]:
-    """The dtypes named by a ``dtypes=`` argument: torch dtypes, pymetal dtypes, words of :data:`WORDS`, or several.
+    """The dtypes named by a ``dtypes=`` argument: one entry or several.
+
+    An entry is a word of :data:`WORDS`, or a dtype of torch, pymetal or numpy, or the name of one.
 
     Raises:
         PyMetalError: an entry is none of these, or there is none at all.
@@ -178,16 +181,17 @@ def parse_dtypes(spec: object) -> tuple[DType, ...]:
     entries = spec if isinstance(spec, (tuple, list, set, frozenset)) else (spec,)
     chosen: list[DType] = []
     for entry in entries:
+        is_type = isinstance(entry, type) and issubclass(entry, np.generic)
+        name = str(np.dtype(entry) if is_type else entry).removeprefix("torch.").removeprefix("pymetal.")
+        found = entry if isinstance(entry, DType) else BY_NAME.get(name) or from_torch(getattr(torch, name, None))
         if isinstance(entry, str) and entry in WORDS:
             chosen.extend(WORDS[entry])
-        elif isinstance(entry, DType) and entry in ALL:
-            chosen.append(entry)
-        elif isinstance(entry, torch.dtype) and (found := from_torch(entry)) in ALL:
+        elif found in ALL:
             assert found is not None
             chosen.append(found)
         else:
             words = ", ".join(f'"{w}"' for w in WORDS)
-            near = nearest(str(entry), [*WORDS, *BY_NAME])
+            near = nearest(name, [*WORDS, *BY_NAME])
             raise PyMetalError(
                 f"dtypes= does not take {entry!r}" + (f"; did you mean {near!r}?" if near else ""),
                 hint=f"Allowed: {words}, or dtypes that Metal has: {', '.join(d.name for d in ALL)}.",
@@ -268,3 +272,14 @@ def wrap(value: int, dtype: torch.dtype) -> int:
     info = torch.iinfo(dtype)
     low = value & ((1 << info.bits) - 1)
     return low - (1 << info.bits) if low > info.max else low
+
+
+_PYTHON_NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def python_number(value: object) -> bool | int | float | complex | None:
+    """`value` as a Python number, which numpy's scalars stand for; None if it is no number."""
+    if isinstance(value, np.generic):
+        make = _PYTHON_NUMBERS.get(value.dtype.kind)
+        return None if make is None else make(value)
+    return value if isinstance(value, (bool, int, float, complex)) else None

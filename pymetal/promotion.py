@@ -6,9 +6,15 @@ The names are those of torch's `ELEMENTWISE_TYPE_PROMOTION_KIND` in lower case.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from pymetal.dtypes import INTEGRAL, Kind
 from pymetal.errors import PyMetalError, nearest
+
+# For type checkers: the names of the rows below.
+PromotionName: TypeAlias = Literal[
+    "default", "no_opmath", "int_to_float", "always_bool", "complex_to_float", "bool_to_long"
+]
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,8 @@ def run(
         DeviceError: the installed torch's headers are too old for the form.
     """
     caller = functor.caller
-    operands = [t for t in caller.operands(tensors) if isinstance(t, torch.Tensor)]
+    given, values = caller.arguments(tensors, scalars)
+    operands = [t for t in given if isinstance(t, torch.Tensor)]
     element = dtypes.from_torch(functools.reduce(torch.promote_types, [t.dtype for t in operands]))
     if element is None or element not in functor.ir.domain:
         named = " and ".join(str(t.dtype) for t in operands)
@@ -97,7 +98,6 @@ def run(
     if out is None:
         out = torch.empty(shape, dtype=BY_METAL[registration.arguments[-1]].torch)
     _check_fit(functor.name, row, operands, out, tuple(shape))
-    values = caller.numbers(scalars)
     launch = Launch(out, tuple(operands), _bound_scalars(functor, element, list(values.values())))
     args: list[Any] = [out, *operands]
     casts: dict[int, str] = {}

@@ -5,7 +5,7 @@ The log has a byte for each site and element, so that threads do not meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from pymetal.errors import CallError, Span
 from pymetal.host.library import compile_shader
 from pymetal.runtime.arguments import bind_number
 from pymetal.runtime.dispatch import Caller
+from pymetal.runtime.plan import Number
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ def trace(caller: Caller, given: tuple[Any, ...], scalars: dict[str, Any]) -> li
     Raises:
         CallError: the tensors are of several dtypes, or of one that is not registered, or not on the CPU.
     """
-    tensors = _tensors(caller, given)
+    numbers_and_tensors, values = caller.arguments(given, scalars)
+    tensors = _tensors(caller, numbers_and_tensors)
     element = _element(caller, tensors)
     operands = torch.broadcast_tensors(*tensors)  # type: ignore[no-untyped-call]
-    values = caller.numbers(scalars)
     instrumented, sites = instrument(caller.checked, element, caller.compute(element))
     if not sites or not operands[0].numel():
         return []
@@ -73,9 +74,8 @@ def trace(caller: Caller, given: tuple[Any, ...], scalars: dict[str, Any]) -> li
     return list(_events(sites, log, operands))
 
 
-def _tensors(caller: Caller, given: tuple[Any, ...]) -> tuple[torch.Tensor, ...]:
+def _tensors(caller: Caller, given: Sequence[torch.Tensor | Number]) -> tuple[torch.Tensor, ...]:
     """The operands, numbers as tensors of the dtype of the others."""
-    caller.operands(given)
     dtype = next((v.dtype for v in given if isinstance(v, torch.Tensor)), None)
     if dtype is None:
         raise CallError(f"{caller.name} was called with numbers only", hint="Pass at least one tensor.")
@@ -89,7 +89,6 @@ def _tensors(caller: Caller, given: tuple[Any, ...]) -> tuple[torch.Tensor, ...]
 
 
 def _element(caller: Caller, tensors: tuple[torch.Tensor, ...]) -> DType:
-    caller.operands(tensors)
     first = tensors[0].dtype
     element = dtypes.from_torch(first)
     known = element is not None and element in caller.checked.domain
@@ -110,12 +109,13 @@ def _source(caller: Caller, instrumented: ir.CheckedFunction, element: DType, si
     scalars = [ir.resolved(param.type, compute) for param in overload.function.scalars]
     returned = ir.resolved(overload.function.result, compute)
     count = len(overload.function.params)
-    params = text.scalar_types.get(element) if len(scalars) > 1 else None
+    params = (text.scalar_types[element],) if len(scalars) > 1 else ()
     form = Form(0, (Role.ELEMENT,) * count)
-    key = LaunchKey(form, (element,) * count, compute, returned, caller.result(element), tuple(scalars), params)
+    output = caller.result(element)
+    key = LaunchKey(form, (element,) * count, compute, (returned,), (output,), tuple(scalars), params)
     address = f"s{len(scalars) - 1}"
     # Each element has bytes of its own.
-    kernel = launch_kernel(caller.name, key).replace(f"ulong({address})", f"(ulong({address}) + ulong(i) * {sites})")
+    kernel = launch_kernel([caller.name], key).replace(f"ulong({address})", f"(ulong({address}) + ulong(i) * {sites})")
     return f"{preamble(headers(instrumented))}{DEFINITIONS}\n{text.source}\n{kernel}", scalars
 
 

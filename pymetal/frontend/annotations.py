@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_origin
 
 from pymetal import dtypes, ir
 from pymetal.arity import ARITIES, Arity
-from pymetal.dtypes import DType, TypeApplication, TypeFunction, TypeVariable
+from pymetal.dtypes import DType, TypeApplication, TypeFunction, TypeVariable, python_number
 from pymetal.errors import PyMetalError, nearest, plural
 from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.source import Source
@@ -16,7 +17,9 @@ from pymetal.ir import CheckedFunction
 
 _FUNCTIONS: dict[str, Any] = {"ComplexOf": ir.ComplexOf, "RealOf": ir.RealOf, "OpMath": ir.OpMath}
 _VARIABLES = ("T", "Real", "Floating", "Integral", "Signed", "Unsigned", "Complex")
+MAX_RESULTS = 8
 _KNOWN = (*_VARIABLES, "bool", "float", *dtypes.BY_NAME, *_FUNCTIONS)
+_NUMBER_TYPES = (bool, int, float)  # after the tensors, annotations of scalars
 
 
 @dataclass(frozen=True)
@@ -30,23 +33,45 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A scalar parameter."""
+    """A scalar parameter; without a default if that is None."""
 
     name: str
     annotation: Annotation
     default: bool | int | float | complex | None
     node: ast.arg
+    keyword_only: bool
+
+    @property
+    def type(self) -> ir.Type:
+        """What travels: of an `int`, which is a Python integer in the body, 64 bits."""
+        weak = isinstance(self.annotation.type, ir.Weak)
+        return ir.Concrete(dtypes.int64) if weak else self.annotation.type
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The parameters and the result of a functor or a helper, as written."""
+    """The parameters and the result of a functor or a helper, as written; tensors come before scalars.
+
+    Attributes:
+        results: the types of several results, `-> tuple[T, T]`, with their places; empty for one result.
+        index: which of them is `result`, where a body is lowered for one of them; None for the whole signature.
+        positional_only: the number of parameters before `/`.
+    """
 
     tensors: tuple[tuple[str, Annotation], ...]
     element: Annotation  # the type that the body is generic in
     scalars: tuple[Scalar, ...]
     result: Annotation
     result_node: ast.expr
+    results: tuple[tuple[Annotation, ast.expr], ...] = ()
+    index: int | None = None
+    positional_only: int = 0
+
+    def parts(self) -> tuple[Signature, ...]:
+        """A signature for each of several results; none for one."""
+        if self.index is not None:
+            return ()
+        return tuple(replace(self, result=r, result_node=n, index=k) for k, (r, n) in enumerate(self.results))
 
 
 @dataclass(frozen=True)
@@ -57,11 +82,13 @@ class Definition:
         signature: the parameters of its first body.
         checked: its bodies, for the dtypes at which they type-check.
         failures: why a helper does not type-check at the other dtypes that its annotations admit.
+        results: a definition for each of several results; then `checked` is the first of them.
     """
 
     signature: Signature
     checked: CheckedFunction
     failures: dict[DType, PyMetalError] = field(default_factory=dict)
+    results: tuple[Definition, ...] = ()
 
 
 def definition_of(value: object) -> Definition | None:
@@ -70,18 +97,11 @@ def definition_of(value: object) -> Definition | None:
     return found if isinstance(found, Definition) else None
 
 
-def parse_type(source: Source, node: ast.expr) -> Annotation:
-    """The type that an annotation names."""
+def parse_type(source: Source, node: ast.expr, *, scalar: bool = False) -> Annotation:
+    """The type that an annotation names; `int` only for scalar parameters."""
+    node = _unquoted(source, node)
     text = ast.unparse(node)
     match node:
-        case ast.Constant(value=str() as quoted):
-            try:
-                inner = ast.parse(quoted, mode="eval").body
-            except SyntaxError:
-                raise _unknown(source, node, repr(quoted)) from None
-            for part in ast.walk(inner):
-                ast.copy_location(part, node)
-            return parse_type(source, inner)
         case ast.Subscript(value=base, slice=argument) if is_dotted(base):
             function = static_value(source, base)
             if isinstance(function, TypeFunction):
@@ -92,11 +112,26 @@ def parse_type(source: Source, node: ast.expr) -> Annotation:
             found = type_of_object(value)
             if found is not None:
                 return Annotation(found, value if isinstance(value, TypeVariable) else None, text)
+            if value is int and scalar:
+                return Annotation(ir.WEAK_LONG, None, text)
             if value is int:
                 raise source.refusal("int-cast", node)
         case _:
             pass
     raise _unknown(source, node, text)
+
+
+def _unquoted(source: Source, node: ast.expr) -> ast.expr:
+    """The annotation inside a string."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return node
+    try:
+        inner = ast.parse(node.value, mode="eval").body
+    except SyntaxError:
+        raise _unknown(source, node, repr(node.value)) from None
+    for part in ast.walk(inner):
+        ast.copy_location(part, node)
+    return _unquoted(source, inner)
 
 
 def type_of_object(value: object) -> ir.Type | None:
@@ -129,15 +164,24 @@ def resolve_application(source: Source, node: ast.expr, value: Any) -> ir.Type:
     return found
 
 
-def parse_signature(source: Source, arity: Arity, keyword_defaults: dict[str, Any]) -> Signature:
+def default_values(function: Callable[..., Any]) -> dict[str, Any]:
+    """The defaults of a Python function, by the names of its parameters."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    values = function.__defaults__ or ()
+    return dict(zip(reversed(names), reversed(values), strict=False)) | (function.__kwdefaults__ or {})
+
+
+def parse_signature(source: Source, arity: Arity, defaults: dict[str, Any]) -> Signature:
     """The signature of a functor of `arity`: its tensors share one element type.
+
+    What follows the tensors is a scalar if it has a default, is annotated `float`, `int` or `bool`, or is keyword-only.
 
     Raises:
         FunctorSyntaxError: an annotation is missing or unknown, or there is `*args`, `**kwargs` or a tensor's default.
         FunctorTypeError: another number of tensors than `arity` takes, or tensors of different annotations.
     """
     node = source.node
-    tensors = [*node.args.posonlyargs, *node.args.args]
+    tensors, scalars = _split(source, arity.inputs, defaults, _NUMBER_TYPES)
     if len(tensors) != arity.inputs:
         others = " or ".join(f"@pymetal.{a.name}" for a in ARITIES if a is not arity)
         place = tensors[arity.inputs] if len(tensors) > arity.inputs else node
@@ -145,7 +189,7 @@ def parse_signature(source: Source, arity: Arity, keyword_defaults: dict[str, An
             "parameter-count", place, arity=arity.name, wanted=plural(arity.inputs, "tensor parameter"),
             found=len(tensors), functor=node.name, others=others,
         )  # fmt: skip
-    signature = _parse(source, tensors, keyword_defaults)
+    signature = _parse(source, tensors, scalars, defaults)
     (first, wanted), *rest = signature.tensors
     for (name, annotation), arg in zip(rest, tensors[1:], strict=True):
         if annotation.type != wanted.type or annotation.variable is not wanted.variable:
@@ -159,15 +203,17 @@ def parse_signature(source: Source, arity: Arity, keyword_defaults: dict[str, An
     return replace(signature, tensors=generic, element=wanted)
 
 
-def parse_helper_signature(source: Source, keyword_defaults: dict[str, Any]) -> Signature:
+def parse_helper_signature(source: Source, defaults: dict[str, Any]) -> Signature:
     """The signature of a helper function: its parameters may have different types, generic in one variable.
+
+    What follows the first parameter is a scalar if it has a default, is annotated `int`, or is keyword-only.
 
     Raises:
         FunctorSyntaxError: as :func:`parse_signature`.
         FunctorTypeError: the parameters are generic in two variables.
     """
-    args = [*source.node.args.posonlyargs, *source.node.args.args]
-    signature = _parse(source, args, keyword_defaults)
+    args, scalars = _split(source, 1, defaults, (int,))
+    signature = _parse(source, args, scalars, defaults)
     generic = [(n, a) for n, a in signature.tensors if a.variable is not None]
     for (name, annotation), arg in zip(signature.tensors, args, strict=True):
         if annotation.variable is not None and annotation.variable is not generic[0][1].variable:
@@ -182,28 +228,71 @@ def parse_helper_signature(source: Source, keyword_defaults: dict[str, Any]) -> 
     return replace(signature, element=element)
 
 
-def _parse(source: Source, positional: list[ast.arg], keyword_defaults: dict[str, Any]) -> Signature:
+def _split(
+    source: Source, inputs: int, defaults: dict[str, Any], number_types: tuple[type, ...]
+) -> tuple[list[ast.arg], list[ast.arg]]:
+    """The parameters before `*`: at least `inputs` tensors, then scalars."""
+    tensors = [*source.node.args.posonlyargs, *source.node.args.args]
+    scalars: list[ast.arg] = []
+    while len(tensors) > inputs:
+        last = tensors[-1]
+        if last.arg not in defaults and not _names(source, last.annotation, number_types):
+            break
+        scalars.insert(0, tensors.pop())
+    return tensors, scalars
+
+
+def _names(source: Source, annotation: ast.expr | None, types: tuple[type, ...]) -> bool:
+    """True if an annotation names one of `types`."""
+    if isinstance(annotation, ast.Constant):
+        return annotation.value in {t.__name__ for t in types}
+    return isinstance(annotation, ast.Name) and static_value(source, annotation) in types
+
+
+def _parse(
+    source: Source, tensor_args: list[ast.arg], scalar_args: list[ast.arg], defaults: dict[str, Any]
+) -> Signature:
     node, args = source.node, source.node.args
     for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
         if extra is not None:
             raise source.refusal("variadic", extra, functor=node.name, what=f"`{what}`")
-    if args.defaults:
-        raise source.refusal("tensor-default", args.defaults[0], name=positional[-len(args.defaults)].arg)
-    if not positional:
+    required = [arg for arg in tensor_args if arg.arg not in defaults]
+    for arg in tensor_args:
+        if arg not in required:
+            scalar = (f", or use @pymetal.{a.name}, where it is a scalar" for a in ARITIES if a.inputs == len(required))
+            raise source.refusal(
+                "tensor-default", arg, name=arg.arg, parameter=ast.unparse(arg), scalar=next(scalar, "")
+            )
+    if not tensor_args:
         raise source.refusal("no-parameters", node, functor=node.name)
-    tensors = tuple((arg.arg, _annotation(source, arg)) for arg in positional)
+    tensors = tuple((arg.arg, _annotation(source, arg)) for arg in tensor_args)
     scalars = []
-    for arg in args.kwonlyargs:
-        default = keyword_defaults.get(arg.arg)
-        if default is not None and not isinstance(default, (bool, int, float, complex)):
-            raise source.refusal("scalar-default", arg, name=arg.arg, value=default)
-        scalars.append(Scalar(arg.arg, _annotation(source, arg), default, arg))
+    for arg in (*scalar_args, *args.kwonlyargs):
+        default = python_number(defaults[arg.arg]) if arg.arg in defaults else None
+        if default is None and arg.arg in defaults:
+            raise source.refusal("scalar-default", arg, name=arg.arg, value=defaults[arg.arg])
+        scalars.append(Scalar(arg.arg, _annotation(source, arg, scalar=True), default, arg, arg in args.kwonlyargs))
     if node.returns is None:
         raise source.refusal("missing-result", node, functor=node.name)
-    return Signature(tensors, tensors[0][1], tuple(scalars), parse_type(source, node.returns), node.returns)
+    results = _parse_results(source, node.returns)
+    several = results if len(results) > 1 else ()
+    return Signature(tensors, tensors[0][1], tuple(scalars), *results[0], several, None, len(args.posonlyargs))
 
 
-def _annotation(source: Source, arg: ast.arg) -> Annotation:
+def _parse_results(source: Source, node: ast.expr) -> tuple[tuple[Annotation, ast.expr], ...]:
+    """The types of the results, with their places: one, or those of `tuple[T, T]`."""
+    node = _unquoted(source, node)
+    base = node.value if isinstance(node, ast.Subscript) else node
+    value = static_value(source, base) if is_dotted(base) else None
+    if value is not tuple and get_origin(value) is not tuple:  # that of typing.Tuple
+        return ((parse_type(source, node), node),)
+    elements = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else []
+    if not 2 <= len(elements) <= MAX_RESULTS or any(isinstance(e, ast.Constant) and e.value is ... for e in elements):
+        raise source.refusal("result-tuple", node, found=ast.unparse(node), most=MAX_RESULTS)
+    return tuple((parse_type(source, e), e) for e in elements)
+
+
+def _annotation(source: Source, arg: ast.arg, *, scalar: bool = False) -> Annotation:
     if arg.annotation is None:
         raise source.refusal("missing-annotation", arg, name=arg.arg, functor=source.node.name)
-    return parse_type(source, arg.annotation)
+    return parse_type(source, arg.annotation, scalar=scalar)

@@ -43,7 +43,11 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
             raise ctx.source.refusal("starred", argument)
     definition = definition_of(callee)
     if definition is not None:
-        return _lower_invoke(ctx, node, env, name, definition)
+        if definition.results:
+            hint = f"Write `{', '.join('abcdefgh'[: len(definition.results)])} = {name}(...)`."
+            raise ctx.source.refusal("expression", node, what=f"{name}(), which has several results, here", hint=hint)
+        args = _match_arguments(ctx, node, env, name, definition.signature)
+        return _lower_invoke(ctx, node, name, definition, args)
     names = public_names(callee)
     if (result := lower_function(ctx, node, env, names)) is not None:
         return result
@@ -114,11 +118,25 @@ def _lower_fact(ctx: ExpressionContext, node: ast.Call, env: Env, fact: Callable
 # --- calls of decorated functions ------------------------------------------------------------------------------------
 
 
-def _lower_invoke(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, callee: Definition) -> Expr:
+def lower_results(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[Expr] | None:
+    """The values of a call of a function with several results; None for any other call."""
+    if not _is_outside_name(ctx, node.func, env) or root(node.func) == ctx.source.node.name:
+        return None
+    definition = definition_of(static_value(ctx.source, node.func))
+    if definition is None or not definition.results:
+        return None
+    share, name, span = ctx.subexpressions.share, ast.unparse(node.func), ctx.source.span(node)
+    signature = definition.signature
+    args = _match_arguments(ctx, node, env, name, signature)
+    names = [n for n, _ in signature.tensors] + [s.name for s in signature.scalars]
+    args = [share(value, n, len(definition.results), span) for n, value in zip(names, args, strict=True)]
+    return [_lower_invoke(ctx, node, name, result, args) for result in definition.results]
+
+
+def _lower_invoke(ctx: ExpressionContext, node: ast.Call, name: str, callee: Definition, args: list[Expr]) -> Expr:
     span, typing = ctx.source.span(node), ctx.typing
     signature = callee.signature
-    args = _match_arguments(ctx, node, env, name, signature)
-    annotations = [a for _, a in signature.tensors] + [s.annotation for s in signature.scalars]
+    types = [a.type for _, a in signature.tensors] + [s.type for s in signature.scalars]
     # Tensors determine the element type; a scalar parameter is converted to what they determine.
     generic = [v for v, (_, a) in zip(args, signature.tensors, strict=False) if a.type == ir.Var()]
     bound = ctx.arithmetic.join_all(generic, span) if generic else ir.FLOAT
@@ -126,8 +144,8 @@ def _lower_invoke(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, c
         bound = ir.Concrete(ir.resolved(bound, typing.domain[0]))
     _check_served(ctx, node, bound, callee, name)
     converted = []
-    for value, annotation in zip(args, annotations, strict=True):
-        target = typing.substitute(annotation.type, bound)
+    for value, type_ in zip(args, types, strict=True):
+        target = typing.substitute(type_, bound)
         joined = typing.join(value.type, target)
         if joined is None or not typing.same(joined, target):
             found, wanted = typing.describe(value.type), typing.describe(target)
@@ -140,30 +158,31 @@ def _lower_invoke(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, c
 
 
 def _match_arguments(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, signature: Signature) -> list[Expr]:
-    """The arguments in the order of the parameters, defaults filled in."""
-    if len(node.args) != len(signature.tensors):
-        wanted, found = plural(len(signature.tensors), "argument"), were_given(len(node.args))
-        parameters = ", ".join(n for n, _ in signature.tensors)
-        hint = f"It is {name}({parameters})."
-        raise ctx.source.refusal("argument-count", node, name=name, wanted=wanted, found=found, hint=hint)
-    given = {}
+    """The arguments in the order of the parameters, defaults filled in, as Python binds them."""
+    scalars, span = signature.scalars, ctx.source.span(node)
+    defaults = {s.name: weak(s.default, span) for s in scalars if s.default is not None}
+    parameters = [*(n for n, _ in signature.tensors), *(s.name for s in scalars)]
+    most = len(parameters) - sum(s.keyword_only for s in scalars)
+    hint = f"It is {name}({', '.join(parameters)})."
+    given = dict(zip(parameters[:most], node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg is None or keyword.arg not in {s.name for s in signature.scalars}:
-            hint = f"Pass {keyword.arg!r} by position." if keyword.arg else "Write them one by one."
-            raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
-        given[keyword.arg] = ctx.lower(keyword.value, env)
-    args = [ctx.lower(a, env) for a in node.args]
-    for scalar in signature.scalars:
-        if scalar.name in given:
-            args.append(given[scalar.name])
-        elif scalar.default is not None:
-            args.append(weak(scalar.default, ctx.source.span(node)))
-        else:
-            wanted, hint = f"the scalar argument {scalar.name!r}", f"Pass {scalar.name}=..."
-            raise ctx.source.refusal(
-                "argument-count", node, name=name, wanted=wanted, found="it was not given", hint=hint
+        if keyword.arg is None:
+            raise ctx.source.refusal("keyword-argument", keyword, name=name, hint="Write them one by one.")
+        if keyword.arg in given or keyword.arg not in parameters[signature.positional_only :]:
+            wanted, found = (
+                "each of its parameters once",
+                f"{keyword.arg!r} was given{' twice' * (keyword.arg in given)}",
             )
-    return args
+            raise ctx.source.refusal("argument-count", keyword, name=name, wanted=wanted, found=found, hint=hint)
+        given[keyword.arg] = keyword.value
+    missing = next((n for n in parameters if n not in given and n not in defaults), None)
+    if missing in {s.name for s in scalars}:
+        wanted, hint = f"the scalar argument {missing!r}", f"Pass {missing}=..."
+        raise ctx.source.refusal("argument-count", node, name=name, wanted=wanted, found="it was not given", hint=hint)
+    if missing is not None or len(node.args) > most:
+        wanted, found = plural(len(signature.tensors) if missing else most, "argument"), were_given(len(node.args))
+        raise ctx.source.refusal("argument-count", node, name=name, wanted=wanted, found=found, hint=hint)
+    return [ctx.lower(given[n], env) if n in given else defaults[n] for n in parameters]
 
 
 def _check_served(ctx: ExpressionContext, node: ast.Call, bound: Type, callee: Definition, name: str) -> None:

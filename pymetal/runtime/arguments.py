@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch.autograd import forward_ad
 
 from pymetal.codegen.launch_kernels import bound_as
-from pymetal.dtypes import DType, Kind
+from pymetal.dtypes import DType, Kind, python_number
 from pymetal.errors import CallError, nearest
+from pymetal.frontend.annotations import Signature
+from pymetal.frontend.verify import format_number
 from pymetal.runtime.plan import Number
 
+LOWEST = -(1 << 63)  # integer that a kernel takes
 Bound: TypeAlias = int | float | list[float]  # a number as it is bound
 _INFINITE = (float("inf"), float("-inf"))
 
@@ -25,67 +30,133 @@ class Parameters:
     Attributes:
         tensors: the names of the tensor parameters.
         scalars: the scalar parameters and their defaults; None where there is no default.
+        takes: a Python function with these parameters, which returns the tensors' arguments and those of the scalars.
     """
 
     name: str
-    tensors: tuple[str, ...]
-    scalars: dict[str, Number | None]
+    tensors: tuple[str, ...] = field(init=False)
+    scalars: dict[str, Number | None] = field(init=False)
+    takes: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]] = field(init=False)
+    signature: Signature
 
-    def operands(self, args: tuple[Any, ...]) -> list[torch.Tensor | Number]:
-        """The operands, checked for number and kind.
+    def __post_init__(self) -> None:
+        self.tensors = tuple(name for name, _ in self.signature.tensors)
+        self.scalars = {s.name: s.default for s in self.signature.scalars}
+        self.takes = _function(self.name, self.signature)
+
+    def misfit(self, named: dict[str, Any], error: TypeError) -> CallError:
+        """What is wrong with a call, from the error of `takes`."""
+        message, known = str(error), (*self.tensors, *self.scalars)
+        unknown = next((name for name in named if name not in known), None)
+        if unknown is not None:  # newer Pythons suggest a name
+            near = nearest(unknown, {*known, "out"} - {unknown})
+            message = f"{self.name}() got an unexpected keyword argument {unknown!r}"
+            message += f"; did you mean {near!r}?" if near else ""
+        return CallError(message, hint=f"It is {self}.")
+
+    def __str__(self) -> str:
+        star = "" if any(s.keyword_only for s in self.signature.scalars) else "*, "
+        return f"{self.name}{str(inspect.signature(self.takes))[:-1]}, {star}out=None)"
+
+    def arguments(
+        self, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[list[torch.Tensor | Number], dict[str, Number]]:
+        """The operands and the scalar parameters of a call, checked; of numbers, Python's types.
 
         Raises:
-            CallError: there are more or fewer than the functor takes, or one is neither a tensor nor a number.
+            CallError: the parameters do not take the arguments.
         """
-        if len(args) != len(self.tensors):
-            takes = "1 tensor" if len(self.tensors) == 1 else f"{len(self.tensors)} tensors"
-            given = "1 was" if len(args) == 1 else f"{len(args)} were"
-            raise CallError(
-                f"{self.name}({', '.join(self.tensors)}) takes {takes} but {given} given",
-                hint="Scalar parameters are passed by keyword." if len(args) > len(self.tensors) else None,
-            )
-        for name, value in zip(self.tensors, args, strict=True):
-            if not isinstance(value, (torch.Tensor, bool, int, float, complex)):
-                raise CallError(
-                    f"{self.name}: {name} must be a tensor or a number, not {type(value).__name__}",
-                    hint="torch.as_tensor(x) makes a tensor of a list or an array.",
-                )
-            if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+        try:
+            tensors, scalars = self.takes(*args, **named)
+        except TypeError as error:
+            raise self.misfit(named, error) from None
+        return self.operands(tensors), self.numbers(scalars)
+
+    def operands(self, given: Sequence[Any]) -> list[torch.Tensor | Number]:
+        """The operands, one for each tensor parameter.
+
+        Raises:
+            CallError: one is neither a tensor nor a number.
+        """
+        operands: list[torch.Tensor | Number] = []
+        for name, value in zip(self.tensors, given, strict=True):
+            if not isinstance(value, torch.Tensor):
+                number = python_number(value)
+                if number is None:
+                    raise CallError(
+                        f"{self.name}: {name} must be a tensor or a number, not {type(value).__name__}",
+                        hint="torch.as_tensor(x) makes a tensor of a list or an array.",
+                    )
+                operands.append(self._checked(name, number))
+                continue
+            if value.layout != torch.strided:
                 raise CallError(
                     f"{self.name}: {name} must be a strided tensor, not {value.layout}", hint="Pass x.to_dense()."
                 )
-        return list(args)
+            operands.append(value)
+        return operands
 
-    def numbers(self, given: dict[str, Any]) -> dict[str, Number]:
-        """The scalar parameters, defaults filled in.
+    def numbers(self, given: Sequence[Any]) -> dict[str, Number]:
+        """The scalar parameters by their names; a 0-dim tensor stands for its number.
 
         Raises:
-            CallError: there is no such parameter, one is missing, or one is not a number.
+            CallError: one is not a number.
         """
-        for name in given:
-            if name not in self.scalars:
-                near = nearest(name, [*self.scalars, "out"])
-                raise CallError(
-                    f"{self.name} has no parameter {name!r}" + (f"; did you mean {near!r}?" if near else ""),
-                    hint=f"Keywords: {', '.join([*self.scalars, 'out'])}.",
-                )
         numbers: dict[str, Number] = {}
-        for name, default in self.scalars.items():
-            value = given.get(name, default)
-            if value is None:
-                raise CallError(f"{self.name} needs the scalar {name!r}", hint=f"Call it with {name}=...")
-            if isinstance(value, torch.Tensor) and value.dim() == 0:
-                value = value.item()
-            if not isinstance(value, (bool, int, float, complex)):
-                raise CallError(f"{self.name}: {name} must be a number, not {type(value).__name__}")
-            numbers[name] = value
+        for name, value in zip(self.scalars, given, strict=True):
+            kind = type(value)
+            is_plain = kind is float or (kind is int and LOWEST <= value < -LOWEST)
+            numbers[name] = value if is_plain else self._number(name, value)
         return numbers
+
+    def _number(self, name: str, value: object) -> Number:
+        if isinstance(value, torch.Tensor) and value.dim() == 0 and not value.is_meta:
+            if value.requires_grad and torch.is_grad_enabled():
+                raise CallError(
+                    f"{self.name} has no autograd formula, and {name} requires grad",
+                    hint="Call it under torch.no_grad(), or pass x.detach().",
+                )
+            value = value.item()
+        number = python_number(value)
+        if number is None:
+            hint = "Pass x.item()." if isinstance(value, (torch.Tensor, np.ndarray)) else None
+            raise CallError(f"{self.name}: {name} must be a number, not {type(value).__name__}", hint=hint)
+        return self._checked(name, number)
+
+    def _checked(self, name: str, value: Number) -> Number:
+        """`value`, which must be a number that torch takes: an integer of 64 bits."""
+        if isinstance(value, int) and not LOWEST <= value < 1 << 64:
+            raise CallError(
+                f"{self.name}: {name}={format_number(value)} does not fit 64 bits",
+                hint="Pass a float, if it is not too large for one.",
+            )
+        return value
 
     def bind(self, numbers: dict[str, Number], types: Sequence[DType]) -> list[Bound]:
         """The scalar parameters as they are bound to a kernel whose parameters have these types."""
         for (name, value), dtype in zip(numbers.items(), types, strict=True):
             check_scalar(self.name, name, value, dtype)
         return [bind_number(value, dtype) for value, dtype in zip(numbers.values(), types, strict=True)]
+
+
+def _function(name: str, signature: Signature) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """A Python function with the parameters of `signature`, which returns the arguments of tensors and of scalars.
+
+    It lets Python bind the arguments of a call, and say what is wrong with them.
+    """
+    tensors, scalars = [n for n, _ in signature.tensors], [s.name for s in signature.scalars]
+    after_star = [s.name for s in signature.scalars if s.keyword_only]
+    parameters = [n for n in (*tensors, *scalars) if n not in after_star]
+    if signature.positional_only:
+        parameters.insert(signature.positional_only, "/")
+    parameters += ["*", *after_star] if after_star else []
+    results = ["".join(f"{n}, " for n in names) for names in (tensors, scalars)]
+    function: Any = eval(f"lambda {', '.join(parameters)}: (({results[0]}), ({results[1]}))")
+    function.__qualname__ = name
+    defaults = {s.name: s.default for s in signature.scalars if s.default is not None}
+    function.__defaults__ = tuple(value for n, value in defaults.items() if n not in after_star)
+    function.__kwdefaults__ = {n: value for n, value in defaults.items() if n in after_star}
+    return function  # type: ignore[no-any-return]
 
 
 def check_scalar(functor: str, name: str, value: Number, dtype: DType) -> None:

@@ -57,7 +57,7 @@ def f(a: T) -> T:
 functor.py:3:1: PM003: @pymetal.binary takes a function with 2 tensor parameters but f has 1
     def f(a: T) -> T:
     ^^^^^^^^^^^^^^^^^
-    Tensors are the parameters before `*`; scalars come after it. For another number of tensors use @pymetal.unary or @pymetal.ternary.""",
+    Scalars are annotated float, int or bool, have a number as default, or come after `*`. For another number of tensors use @pymetal.unary or @pymetal.ternary.""",
         )
 
     def test_star_star_kwargs(self, refused: Refused) -> None:
@@ -444,22 +444,39 @@ functor.py:4:12: PM033: b'x' is not a value that Metal can compute with
     Use numbers, True or False.""",
         )
 
-    def test_condition_is_a_number(self, refused: Refused) -> None:
+    def test_value_of_and_is_a_number(self, refused: Refused) -> None:
         message = refused(
             """\
 @pymetal.unary(dtypes='floating')
 def f(x: T) -> T:
-    return 1 if x else 0
+    return x > 1 and x + 1
 """,
             TypeError,
         )
         assert_expected_inline(
             message,
             """\
-functor.py:4:17: PM023: a condition takes bool operands but this one is T (float32, float16, bfloat16)
-        return 1 if x else 0
-                    ^
-    Write a comparison, such as `x != 0`.""",
+functor.py:4:22: PM023: the value of `and` is one of its operands and this one is T (float32, float16, bfloat16)
+        return x > 1 and x + 1
+                         ^^^^^
+    Write `x + 1 if x > 1 else x > 1` for the operand that Python returns, or `bool(x > 1) and bool(x + 1)` for a truth value.""",
+        )
+
+    def test_walrus_that_may_not_be_evaluated(self, refused: Refused) -> None:
+        message = refused(
+            """\
+@pymetal.unary(dtypes='floating')
+def f(x: T) -> T:
+    return x if x > 0 and (y := x * 2) > 3 else -x
+"""
+        )
+        assert_expected_inline(
+            message,
+            """\
+functor.py:4:28: PM032: `:=` where it may not be evaluated cannot become Metal
+        return x if x > 0 and (y := x * 2) > 3 else -x
+                               ^^^^^^^^^^
+    Assign 'y' on a line of its own.""",
         )
 
 
@@ -550,8 +567,8 @@ Allowed: 'default', 'no_opmath', 'int_to_float', 'always_bool', 'complex_to_floa
         )
 
     def test_promotion_of_another_type(self, refused: Refused) -> None:
-        message = refused("@pymetal.unary(promotion=None)\ndef f(x: T) -> T:\n    return x\n", PyMetalError)
-        assert message.startswith("promotion= does not take None\n")
+        message = refused("@pymetal.unary(promotion=3)\ndef f(x: T) -> T:\n    return x\n", PyMetalError)
+        assert message.startswith("promotion= does not take 3\n")
 
     def test_unknown_keyword(self, tmp_path: Path) -> None:
         with pytest.raises(TypeError, match="promote"):

@@ -37,11 +37,11 @@ def refusal(call: Callable[[], object]) -> str:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "too few tensors": (
         lambda: atan2(ones),
-        "atan2(a, b) takes 2 tensors but 1 was given",
+        "atan2() missing 1 required positional argument: 'b'\nIt is atan2(a, b, *, out=None).",
     ),
     "too many tensors": (
         lambda: smooth_l1(ones, ones, 0.5),
-        "smooth_l1(x, target) takes 2 tensors but 3 were given\nScalar parameters are passed by keyword.",
+        "smooth_l1() takes 2 positional arguments but 3 were given\nIt is smooth_l1(x, target, *, beta=1.0, out=None).",
     ),
     "no tensor": (
         lambda: add_alpha(1, 2),
@@ -97,19 +97,21 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "unknown keyword": (
         lambda: smooth_l1(ones, ones, bta=0.5),
-        "smooth_l1 has no parameter 'bta'; did you mean 'beta'?\nKeywords: beta, out.",
+        "smooth_l1() got an unexpected keyword argument 'bta'; did you mean 'beta'?\n"
+        "It is smooth_l1(x, target, *, beta=1.0, out=None).",
     ),
     "misspelled out": (
         lambda: atan2(ones, ones, ot=ones),
-        "atan2 has no parameter 'ot'; did you mean 'out'?\nKeywords: out.",
+        "atan2() got an unexpected keyword argument 'ot'; did you mean 'out'?\nIt is atan2(a, b, *, out=None).",
     ),
     "keyword like no other": (
         lambda: atan2(ones, ones, zzzzzz=1),
-        "atan2 has no parameter 'zzzzzz'\nKeywords: out.",
+        "atan2() got an unexpected keyword argument 'zzzzzz'\nIt is atan2(a, b, *, out=None).",
     ),
     "scalar missing": (
         lambda: affine(ones),
-        "affine needs the scalar 'scale'\nCall it with scale=...",
+        "affine() missing 1 required keyword-only argument: 'scale'\n"
+        "It is affine(x, *, scale, shift=0, limit=7, out=None).",
     ),
     "scalar is a string": (
         lambda: smooth_l1(ones, ones, beta="1"),
@@ -117,7 +119,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "scalar is a vector": (
         lambda: smooth_l1(ones, ones, beta=ones),
-        "smooth_l1: beta must be a number, not Tensor",
+        "smooth_l1: beta must be a number, not Tensor\nPass x.item().",
     ),
     "complex scalar": (
         lambda: add_alpha(ones, ones, alpha=1j),
