@@ -33,19 +33,20 @@ def lower_function(ctx: ExpressionContext, node: ast.Call, env: Env, names: list
             return _FORMS[ops.FORMS[name]](ctx, node, env)
         op = ops.find(name)
         if op is not None:
-            check_keywords(ctx, node)
+            check_keywords(ctx, node, arity=op.arity)
             arguments = lower_arguments(ctx, node, env, op.arity)
             return ctx.arithmetic.apply(op, arguments, ctx.source.span(node), ast.unparse(node.func))
     return None
 
 
-def check_keywords(ctx: ExpressionContext, node: ast.Call, callee: object = None) -> None:
-    """Checks that there are no keyword arguments."""
+def check_keywords(ctx: ExpressionContext, node: ast.Call, callee: object = None, arity: int | None = None) -> None:
+    """Checks that there are no keyword arguments; `arity` is the number of arguments that are all there are."""
     for keyword in node.keywords:
         if keyword.arg is None:
             raise ctx.source.refusal("starred", keyword)
         name = ast.unparse(node.func)
-        hint = keyword_hint(callee, name, keyword.arg)
+        given = len(node.args) if arity is not None and len(node.args) >= arity else None
+        hint = keyword_hint(callee, name, keyword.arg, None if given is None else given - isinstance(node, MethodCall))
         raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
 
 
