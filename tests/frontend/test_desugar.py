@@ -84,7 +84,9 @@ def test_python_executes_the_rewritten_tree(title: str) -> None:
     definition = rewritten.body[0]
     assert isinstance(definition, ast.FunctionDef)
     before = ast.dump(definition, include_attributes=True)
-    new = desugar(Source(definition, "functor.py", 1, tuple(text.splitlines()), {}.__getitem__, list), definition.body)
+    new = desugar(
+        Source(definition, "functor.py", 1, tuple(text.splitlines()), vars(pymetal).__getitem__, list), definition.body
+    )
     assert ast.dump(definition, include_attributes=True) == before, "the tree of the source is not changed"
     definition.body = new
     assert not any(isinstance(node, ast.Match | ast.NamedExpr) for node in ast.walk(definition))
