@@ -86,6 +86,10 @@ class ExpressionLowering:
         what, hint = construct(node)
         return self.source.refusal("expression", node, what=what, hint=hint)
 
+    def lower_results(self, node: ast.Call, env: Env) -> list[Expr] | None:
+        """The values of a call that has several; None for any other call."""
+        return calls.lower_results(self, node, env)
+
     def lower_condition(self, node: ast.expr, env: Env) -> Expr:
         """Python's truth value of an expression, as a bool."""
         if isinstance(node, ast.BoolOp):

@@ -6,6 +6,7 @@ import ast
 
 from pymetal import ir
 from pymetal.dtypes import DType, Kind
+from pymetal.errors import PyMetalError, plural
 from pymetal.frontend import static_iteration
 from pymetal.frontend.annotations import Signature, parse_type
 from pymetal.frontend.arithmetic import number
@@ -17,6 +18,7 @@ from pymetal.frontend.expressions import ExpressionLowering
 from pymetal.frontend.liveness import NO_NAMES, assigned_names, liveness
 from pymetal.frontend.loops import lower_exit, lower_for, lower_while
 from pymetal.frontend.refusals import construct, is_refused
+from pymetal.frontend.several_results import elements, returned_value
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
@@ -179,7 +181,17 @@ class FunctionLowering:
 
     def _assign_tuple(self, stmt: ast.Assign, target: ast.expr, value: ast.expr, env: Env, block: Block) -> Env:
         """`q, r = a, b` and `q, r = divmod(a, b)`: all values are computed before the first is assigned."""
-        computed = static_iteration.evaluate(self.expressions, value, env)
+        if isinstance(value, ast.IfExp) and isinstance(target, ast.Tuple | ast.List):
+            wanted = len(target.elts)
+
+            def wrong(place: ast.AST, found: int) -> PyMetalError:
+                counts = {"wanted": plural(wanted, "name"), "found": plural(found, "value")}
+                return self.source.refusal("unpack", place, **counts)
+
+            parts = elements(value, wanted, lambda call: len(self._tuple_values(call, env)), wrong)
+            computed: Item = tuple(self.expressions.lower(part, env) for part in parts)
+        else:
+            computed = static_iteration.evaluate(self.expressions, value, env)
         saved, assigned = [], set[Expr]()  # the old values of the targets before this one
         for index, (name, item) in enumerate(static_iteration.bind_target(self.source, target, computed)):
             key = ("saved", name, stmt, index, self.unrolled)
@@ -209,10 +221,21 @@ class FunctionLowering:
             raise self.source.refusal("target", other, what=construct(other)[0])
         return [t.id for t in targets if isinstance(t, ast.Name)]
 
+    def _tuple_values(self, value: ast.expr, env: Env) -> list[Expr]:
+        """The values of a tuple, or the one value of anything else."""
+        item = static_iteration.evaluate(self.expressions, value, env)
+        if not isinstance(item, tuple):
+            return [item]
+        values = [part for part in item if not isinstance(part, tuple)]
+        if len(values) < len(item):
+            raise self.source.refusal("expression", value, what="a tuple in a tuple", hint="Use one variable for each.")
+        return values
+
     # --- return and assert ---
 
     def _return_value(self, node: ast.expr, env: Env) -> Expr:
-        value = self.expressions.lower(node, env)
+        lower, source, signature = self.expressions.lower, self.source, self.signature
+        value = returned_value(source, signature, node, env, lower, self._tuple_values)
         if not self.variables.is_assignable(value, self.result):
             describe = self.typing.describe
             raise self.source.refusal(

@@ -232,7 +232,7 @@ def _result_type(body: Body, promotion: Promotion, kind: Kind, group: tuple[DTyp
         return wanted
     if None in typing.at(declared):
         found, hint = f"{annotation.text}, which does not exist", "narrow dtypes="
-    elif promotion.annotated and declared != ir.BOOL:
+    elif promotion.annotated and (declared != ir.BOOL or body.signature.results):
         return declared
     else:
         found, hint = f"{annotation.text} ({typing.dtype_names(declared)})", "`-> T`"

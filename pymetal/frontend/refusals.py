@@ -161,6 +161,11 @@ REFUSALS: dict[str, Refusal] = {
         58, "dtypes= contains {dtypes} but no body of {functor} serves it",
         "Add a body for it with @{functor}.overload, or narrow dtypes=.",
     ),
+    "result-tuple": Refusal(
+        65, "`{found}` does not name the types of several results",
+        "Write the type of each, from 2 to {most}: `-> tuple[T, T]`.",
+    ),
+    "result-count": _type(66, "this returns {found} but the annotation of {functor} has {wanted}"),
     "static-loop": _type(52, "{what} in a loop {over}"),
     "table-size": _type(
         57, "{name} has {size} numbers but an array of constants has at most {most}", "Pass a tensor, or compute them."

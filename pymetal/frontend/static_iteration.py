@@ -17,7 +17,6 @@ from pymetal.frontend.names import builtin_name, is_dotted, python_number, root,
 from pymetal.frontend.refusals import construct
 from pymetal.frontend.source import Source
 from pymetal.ir import Const, Expr
-from pymetal.ops import python as ops
 
 MAX_UNROLL = 1024
 ITERABLES = "Loop over range(...), pymetal.static_range(...), a tuple, or zip, enumerate or reversed of these."
@@ -57,7 +56,7 @@ def lazy_items(ctx: ExpressionContext, node: ast.expr, env: Env, lower: Lower | 
             function = next((f for known, f in _FUNCTIONS if known is called), None)
             if builtin_name(called) == "static_range":
                 function = _range
-            return None if function is None else function(ctx, node, env)
+            return ctx.lower_results(node, env) if function is None else function(ctx, node, env)
         case ast.Name(id=name) if name in env:
             return env[name].items
         case ast.Name() | ast.Attribute():
@@ -93,9 +92,10 @@ def subscript(ctx: ExpressionContext, node: ast.Subscript, env: Env) -> Item | N
 
 
 def callee(ctx: ExpressionContext, node: ast.expr, env: Env) -> object:
-    """The Python object that a call calls by a name from outside the body; None if `node` is something else."""
-    outside = isinstance(node, ast.Call) and _is_outside(ctx, node.func, env)
-    return static_value(ctx.source, node.func) if outside and isinstance(node, ast.Call) else None
+    """The Python object that a call calls by a name from outside the function; None if `node` is something else."""
+    if not isinstance(node, ast.Call) or not _is_outside(ctx, node.func, env):
+        return None
+    return static_value(ctx.source, node.func) if root(node.func) != ctx.source.node.name else None
 
 
 def bind_target(source: Source, target: ast.expr, item: Item) -> Iterator[tuple[str, Item]]:
@@ -284,15 +284,6 @@ def _tuple(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
     return items_of(ctx, arguments[0], env) if arguments else ()
 
 
-def _divmod(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
-    arguments, _ = _arguments(ctx, node, 2, 2, "a, b")
-    span, share = ctx.source.span(node), ctx.subexpressions.share
-    left, right = (ctx.lower(a, env) for a in arguments)
-    a, b = share(left, "dividend", 2, span), share(right, "divisor", 2, span)
-    return [ctx.arithmetic.apply(op, [a, b], span) for op in (ops.FLOORDIV, ops.MOD)]
-
-
 _FUNCTIONS: tuple[tuple[object, Callable[[ExpressionContext, ast.Call, Env], Iterable[Item]]], ...] = (
     (range, _range), (reversed, _reversed), (enumerate, _enumerate), (zip, _zip), (tuple, _tuple), (list, _tuple),
-    (divmod, _divmod),
 )  # fmt: skip
