@@ -145,6 +145,7 @@ def test_refused(title: str, tmp_path: Path) -> None:
     body, message, place = REFUSED[title]
     with pytest.raises(PyMetalError, match=message) as caught:
         toolbox.load(tmp_path, bodies.CONSTANTS + bodies.ROUNDS + bodies.text(0, body))
+    assert "PAIRS[i]" not in str(caught.value), "of pairs, an index has to be constant"
     span = caught.value.span
     assert span is not None
     assert re.search(re.escape(place), span.text)
