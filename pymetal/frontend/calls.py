@@ -148,18 +148,13 @@ def _lower_fact(ctx: ExpressionContext, node: ast.Call, env: Env, fact: Callable
 
 
 def lower_results(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[Expr] | None:
-    """The values of `divmod(a, b)`, or of a call of a function with several results; None for any other call."""
+    """The values of a call of a function with several results; None for any other call."""
     if not _is_outside_name(ctx, node.func, env) or root(node.func) == ctx.source.node.name:
         return None
-    share, name, span = ctx.subexpressions.share, ast.unparse(node.func), ctx.source.span(node)
-    callee = static_value(ctx.source, node.func)
-    if callee is divmod and not node.keywords:
-        left, right = lower_arguments(ctx, node, env, 2)
-        operands = [share(left, "dividend", 2, span), share(right, "divisor", 2, span)]
-        return [ctx.arithmetic.apply(op, operands, span) for op in (rows.FLOORDIV, rows.MOD)]
-    definition = definition_of(callee)
+    definition = definition_of(static_value(ctx.source, node.func))
     if definition is None or not definition.results:
         return None
+    share, name, span = ctx.subexpressions.share, ast.unparse(node.func), ctx.source.span(node)
     signature = definition.signature
     args = _match_arguments(ctx, node, env, name, signature)
     names = [n for n, _ in signature.tensors] + [s.name for s in signature.scalars]

@@ -86,10 +86,6 @@ class ExpressionLowering:
         what, hint = construct(node)
         return self.source.refusal("expression", node, what=what, hint=hint)
 
-    def lower_results(self, node: ast.Call, env: Env) -> list[Expr] | None:
-        """The values of a call that has several; None for any other call."""
-        return calls.lower_results(self, node, env)
-
     def lower_condition(self, node: ast.expr, env: Env) -> Expr:
         """Python's truth value of an expression, as a bool."""
         if isinstance(node, ast.BoolOp):
@@ -109,6 +105,10 @@ class ExpressionLowering:
     def is_bool(self, value: Expr) -> bool:
         """True for a value whose type is bool at every dtype."""
         return value.type == ir.BOOL or self.typing.kinds(value.type) == {Kind.BOOL}
+
+    def lower_results(self, node: ast.Call, env: Env) -> list[Expr] | None:
+        """The values of a call of a function with several results; None for other calls."""
+        return calls.lower_results(self, node, env)
 
     def element_type(self, type_: Type) -> Type:
         """A type as written, with the element type replaced by what it means in this body."""

@@ -181,14 +181,14 @@ class FunctionLowering:
 
     def _assign_tuple(self, stmt: ast.Assign, target: ast.expr, value: ast.expr, env: Env, block: Block) -> Env:
         """`q, r = a, b` and `q, r = divmod(a, b)`: all values are computed before the first is assigned."""
-        if isinstance(value, ast.IfExp) and isinstance(target, ast.Tuple | ast.List):
-            wanted = len(target.elts)
+        names = assigned_names([target])
 
-            def wrong(place: ast.AST, found: int) -> PyMetalError:
-                counts = {"wanted": plural(wanted, "name"), "found": plural(found, "value")}
-                return self.source.refusal("unpack", place, **counts)
+        def wrong(place: ast.AST, found: int) -> PyMetalError:
+            wanted = plural(len(names), "name")
+            return self.source.refusal("unpack", place, wanted=wanted, found=plural(found, "value"))
 
-            parts = elements(value, wanted, lambda call: len(self._tuple_values(call, env)), wrong)
+        if isinstance(value, ast.IfExp):
+            parts = elements(value, len(names), lambda call: len(self._items(call, env)), wrong)
             computed: Item = tuple(self.expressions.lower(part, env) for part in parts)
         else:
             computed = static_iteration.evaluate(self.expressions, value, env)
@@ -221,21 +221,16 @@ class FunctionLowering:
             raise self.source.refusal("target", other, what=construct(other)[0])
         return [t.id for t in targets if isinstance(t, ast.Name)]
 
-    def _tuple_values(self, value: ast.expr, env: Env) -> list[Expr]:
-        """The values of a tuple, or the one value of anything else."""
+    def _items(self, value: ast.expr, env: Env) -> tuple[Item, ...]:
+        """The items of a sequence; a value of another kind is one."""
         item = static_iteration.evaluate(self.expressions, value, env)
-        if not isinstance(item, tuple):
-            return [item]
-        values = [part for part in item if not isinstance(part, tuple)]
-        if len(values) < len(item):
-            raise self.source.refusal("expression", value, what="a tuple in a tuple", hint="Use one variable for each.")
-        return values
+        return item if isinstance(item, tuple) else (item,)
 
     # --- return and assert ---
 
     def _return_value(self, node: ast.expr, env: Env) -> Expr:
         lower, source, signature = self.expressions.lower, self.source, self.signature
-        value = returned_value(source, signature, node, env, lower, self._tuple_values)
+        value = returned_value(source, signature, node, env, lower, self._items)
         if not self.variables.is_assignable(value, self.result):
             describe = self.typing.describe
             raise self.source.refusal(

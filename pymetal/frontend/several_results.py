@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from pymetal.errors import PyMetalError, plural
 from pymetal.frontend.annotations import Signature
-from pymetal.frontend.context import Env
+from pymetal.frontend.context import Env, Item
 from pymetal.frontend.source import Source
 from pymetal.ir import Expr
 
 
 def returned_value(
     source: Source, signature: Signature, node: ast.expr, env: Env, lower: Callable[[ast.expr, Env], Expr],
-    tuple_values: Callable[[ast.expr, Env], list[Expr]],
+    tuple_values: Callable[[ast.expr, Env], tuple[Item, ...]],
 ) -> Expr:  # fmt: skip
     """The value of `return node`: of several results, the one of `signature`.
 
@@ -44,9 +44,10 @@ def returned_value(
     if isinstance(node, ast.Tuple | ast.IfExp):
         return lower(elements(node, wanted, lambda call: len(tuple_values(call, env)), wrong)[index], env)
     values = tuple_values(node, env)
-    if len(values) != wanted:
-        raise wrong(node, len(values))
-    return values[index]
+    value = values[index] if len(values) == wanted else ()
+    if isinstance(value, tuple):
+        raise wrong(node, len(value or values))
+    return value
 
 
 def elements(

@@ -17,6 +17,7 @@ from pymetal.frontend.names import builtin_name, is_dotted, python_number, root,
 from pymetal.frontend.refusals import construct
 from pymetal.frontend.source import Source
 from pymetal.ir import Const, Expr
+from pymetal.ops import python as ops
 
 MAX_UNROLL = 1024
 ITERABLES = "Loop over range(...), pymetal.static_range(...), a tuple, or zip, enumerate or reversed of these."
@@ -92,10 +93,11 @@ def subscript(ctx: ExpressionContext, node: ast.Subscript, env: Env) -> Item | N
 
 
 def callee(ctx: ExpressionContext, node: ast.expr, env: Env) -> object:
-    """The Python object that a call calls by a name from outside the function; None if `node` is something else."""
+    """The Python object that a call calls by a name from outside the body; None if `node` is something else."""
     if not isinstance(node, ast.Call) or not _is_outside(ctx, node.func, env):
         return None
-    return static_value(ctx.source, node.func) if root(node.func) != ctx.source.node.name else None
+    recursive = root(node.func) == ctx.source.node.name  # not defined yet
+    return None if recursive else static_value(ctx.source, node.func)
 
 
 def bind_target(source: Source, target: ast.expr, item: Item) -> Iterator[tuple[str, Item]]:
@@ -284,6 +286,15 @@ def _tuple(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
     return items_of(ctx, arguments[0], env) if arguments else ()
 
 
+def _divmod(ctx: ExpressionContext, node: ast.Call, env: Env) -> Iterable[Item]:
+    arguments, _ = _arguments(ctx, node, 2, 2, "a, b")
+    span, share = ctx.source.span(node), ctx.subexpressions.share
+    left, right = (ctx.lower(a, env) for a in arguments)
+    a, b = share(left, "dividend", 2, span), share(right, "divisor", 2, span)
+    return [ctx.arithmetic.apply(op, [a, b], span) for op in (ops.FLOORDIV, ops.MOD)]
+
+
 _FUNCTIONS: tuple[tuple[object, Callable[[ExpressionContext, ast.Call, Env], Iterable[Item]]], ...] = (
     (range, _range), (reversed, _reversed), (enumerate, _enumerate), (zip, _zip), (tuple, _tuple), (list, _tuple),
+    (divmod, _divmod),
 )  # fmt: skip
