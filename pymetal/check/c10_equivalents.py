@@ -6,6 +6,7 @@ kernel is no worse than the text, at infinities and NaN, near zero, and for larg
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 import torch
@@ -17,6 +18,7 @@ from pymetal.check.findings import first_span
 from pymetal.check.measurement import shown
 from pymetal.codegen.functor_text import functor_text
 from pymetal.errors import PyMetalError, Span
+from pymetal.frontend.annotations import Annotation, Signature
 from pymetal.ops import TABLE
 from pymetal.runtime.dispatch import Caller
 from pymetal.runtime.operation import Operation
@@ -122,8 +124,10 @@ def _kernel(op: ir.Op) -> Caller:
     function = ir.Function(tuple(ir.Param(n, type_) for n in names), (), type_, (ir.Return(value),))
     name = f"c10_{op.base}"
     checked = ir.CheckedFunction(name, "", (ir.Overload((dtypes.float32,), function),))
+    annotation = Annotation(type_, None, "T")
+    signature = Signature(tuple((n, annotation) for n in names), annotation, (), annotation, ast.Name("T"))
     return Caller(
-        name, names, {}, checked, widens=False, to_float=False, failures={}, decorator="", text=functor_text(checked)
+        name, signature, checked, widens=False, to_float=False, failures={}, decorator="", text=functor_text(checked)
     )
 
 

@@ -141,8 +141,8 @@ def resolve_application(source: Source, node: ast.expr, value: Any) -> ir.Type:
 def default_values(function: Callable[..., Any]) -> dict[str, Any]:
     """The defaults of a Python function, by the names of its parameters."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    values = function.__defaults__ or ()  # type: ignore[attr-defined]
-    return dict(zip(reversed(names), reversed(values), strict=False)) | (function.__kwdefaults__ or {})  # type: ignore[attr-defined]
+    values = function.__defaults__ or ()
+    return dict(zip(reversed(names), reversed(values), strict=False)) | (function.__kwdefaults__ or {})
 
 
 def parse_signature(source: Source, arity: Arity, defaults: dict[str, Any]) -> Signature:

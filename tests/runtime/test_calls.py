@@ -36,11 +36,11 @@ def refusal(call: Callable[[], object]) -> str:
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "too few tensors": (
-        lambda: atan2(ones),
+        lambda: atan2(ones),  # type: ignore[call-overload]
         "atan2() missing 1 required positional argument: 'b'\nIt is atan2(a, b, *, out=None).",
     ),
     "too many tensors": (
-        lambda: smooth_l1(ones, ones, 0.5),
+        lambda: smooth_l1(ones, ones, 0.5),  # type: ignore[call-overload]
         "smooth_l1() takes 2 positional arguments but 3 were given\nIt is smooth_l1(x, target, *, beta=1.0, out=None).",
     ),
     "no tensor": (
@@ -96,29 +96,29 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "Sizes of a dimension must be equal, or 1, counted from the last dimension.",
     ),
     "unknown keyword": (
-        lambda: smooth_l1(ones, ones, bta=0.5),
+        lambda: smooth_l1(ones, ones, bta=0.5),  # type: ignore[call-overload]
         "smooth_l1() got an unexpected keyword argument 'bta'; did you mean 'beta'?\n"
         "It is smooth_l1(x, target, *, beta=1.0, out=None).",
     ),
     "misspelled out": (
-        lambda: atan2(ones, ones, ot=ones),
+        lambda: atan2(ones, ones, ot=ones),  # type: ignore[call-overload]
         "atan2() got an unexpected keyword argument 'ot'; did you mean 'out'?\nIt is atan2(a, b, *, out=None).",
     ),
     "keyword like no other": (
-        lambda: atan2(ones, ones, zzzzzz=1),
+        lambda: atan2(ones, ones, zzzzzz=1),  # type: ignore[call-overload]
         "atan2() got an unexpected keyword argument 'zzzzzz'\nIt is atan2(a, b, *, out=None).",
     ),
     "scalar missing": (
-        lambda: affine(ones),
+        lambda: affine(ones),  # type: ignore[call-overload]
         "affine() missing 1 required keyword-only argument: 'scale'\n"
         "It is affine(x, *, scale, shift=0, limit=7, out=None).",
     ),
     "scalar is a string": (
-        lambda: smooth_l1(ones, ones, beta="1"),
+        lambda: smooth_l1(ones, ones, beta="1"),  # type: ignore[call-overload]
         "smooth_l1: beta must be a number, not str",
     ),
     "scalar is a vector": (
-        lambda: smooth_l1(ones, ones, beta=ones),
+        lambda: smooth_l1(ones, ones, beta=ones),  # type: ignore[call-overload]
         "smooth_l1: beta must be a number, not Tensor\nPass x.item().",
     ),
     "complex scalar": (
@@ -140,11 +140,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "Call it under torch.no_grad(), or pass x.detach().",
     ),
     "out is no tensor": (
-        lambda: atan2(ones, ones, out=[0, 0, 0]),  # type: ignore[arg-type]
+        lambda: atan2(ones, ones, out=[0, 0, 0]),  # type: ignore[call-overload]
         "atan2: out= must be a tensor, not list",
     ),
     "out is a number": (
-        lambda: atan2(ones, ones, out=3),  # type: ignore[arg-type]
+        lambda: atan2(ones, ones, out=3),  # type: ignore[call-overload]
         "atan2: out= must be a tensor, not int",
     ),
     "out on another device": (
@@ -370,13 +370,13 @@ def test_inputs_that_require_grad_without_autograd() -> None:
 
 
 def test_wraps_the_function() -> None:
-    assert atan2.__name__ == "atan2"  # type: ignore[attr-defined]
+    assert atan2.__name__ == "atan2"
     assert atan2.__doc__ == atan2.doc == "Angle of the point (b, a), in radians."
     assert atan2.__module__ == "examples.atan2"
     x, y = torch.randn(2, 5)
     # The undecorated body is ordinary Python on tensors: a third witness.
-    torch.testing.assert_close(atan2.__wrapped__(x, y), torch.atan2(x, y))  # type: ignore[attr-defined]
-    body = addcmul.__wrapped__  # type: ignore[attr-defined]
+    torch.testing.assert_close(atan2.__wrapped__(x, y), torch.atan2(x, y))
+    body = addcmul.__wrapped__
     torch.testing.assert_close(body(x, y, y, value=2), torch.addcmul(x, y, y, value=2))
 
 
