@@ -14,7 +14,7 @@ from typing_extensions import ParamSpec, TypeVar
 from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.dtypes import parse_dtypes
-from pymetal.errors import plural
+from pymetal.errors import CallError, plural
 from pymetal.frontend.annotations import Signature, default_values, parse_signature
 from pymetal.frontend.overloads import Body
 from pymetal.frontend.source import read_source
@@ -109,12 +109,14 @@ class Functor(Operation, Generic[P, R]):
         """
         return self.caller.source(args, scalars)
 
-    def explain(self, /, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> str:
+    def explain(
+        self, /, *args: Any, out: torch.Tensor | tuple[torch.Tensor, ...] | None = None, **scalars: Any
+    ) -> str:  # fmt: skip
         """Describes how a call with these arguments runs: dtypes, kernel, grid. Nothing is compiled or run.
 
         Args:
             args: what the functor is called with: tensors of any registered dtype, or numbers, that broadcast.
-            out: the tensor for the result, of the broadcast shape.
+            out: the tensor for the result, of the broadcast shape; a tuple of them for several results.
             scalars: the scalar parameters.
 
         Raises:
@@ -141,7 +143,12 @@ class Functor(Operation, Generic[P, R]):
         """
         from pymetal.debug.trace import trace
 
-        return trace(self.caller, tensors, scalars)
+        found: list[Event] = []
+        for result in self.results:
+            told = {(e.what, e.operator, e.span, e.index) for e in found}  # what results have in common is told once
+            events = trace(result.caller, tensors, scalars)
+            found += [e for e in events if (e.what, e.operator, e.span, e.index) not in told]
+        return found
 
     def patch(
         self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False
@@ -159,10 +166,26 @@ class Functor(Operation, Generic[P, R]):
 
         Raises:
             PyMetalError: the folder is not a PyTorch checkout of a known layout, or the functor does not fit there.
+            CallError: the functor has several results.
         """
         from pymetal.upstream.planner import place
 
+        self.check_one_result()
         return place([self.entry], root, stub=stub, file=file, replace=replace)
+
+    def check_one_result(self) -> None:
+        """Refuses what upstream has no place for.
+
+        Raises:
+            CallError: the functor has several results.
+        """
+        if len(self.results) > 1:
+            names = ", ".join(result.name for result in self.results)
+            raise CallError(
+                f"{self.name} has {len(self.results)} results, and a dispatch stub of PyTorch has one functor",
+                hint=f"Write the Metal file with pymetal.emit, and call {self.arity.exec_call} for each of {names} "
+                "in a host function of your own.",
+            )
 
     def __reduce__(self) -> str:
         # Pickled as functions are: by the name under which the module has it.
@@ -176,6 +199,7 @@ def _body(function: Callable[..., Any], arity: Arity) -> Body:
 
 def _parameters(signature: Signature) -> str:
     tensors, scalars = plural(len(signature.tensors), "tensor"), ", ".join(s.name for s in signature.scalars)
+    results = f" for {plural(len(signature.results), 'result')}" if signature.results else ""
     if not scalars:
-        return tensors
-    return f"{tensors} and the {'scalars' if len(signature.scalars) > 1 else 'scalar'} {scalars}"
+        return f"{tensors}{results}"
+    return f"{tensors} and the {'scalars' if len(signature.scalars) > 1 else 'scalar'} {scalars}{results}"

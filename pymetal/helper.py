@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Generic
 
 from typing_extensions import ParamSpec, TypeVar
 
 from pymetal import ir
 from pymetal.codegen.names import identifier
-from pymetal.frontend.annotations import Definition, default_values, parse_helper_signature
+from pymetal.errors import plural
+from pymetal.frontend.annotations import Definition, Signature, default_values, parse_helper_signature
 from pymetal.frontend.overloads import Body, check_helper
 from pymetal.frontend.source import read_source
 
@@ -36,10 +38,23 @@ class Helper(Generic[P, R]):
         return Body(source, parse_helper_signature(source, default_values(function)))
 
     def _check(self) -> None:
-        checked, failures = check_helper(self._bodies)
-        self.ir = ir.CheckedFunction(identifier(checked.name), checked.doc, checked.overloads, helper=True)
-        self.__pymetal_definition__ = Definition(self._bodies[0].signature, self.ir, failures)
-        self.name = self.ir.name
+        signature = self._bodies[0].signature
+        if not signature.results:
+            self.__pymetal_definition__ = self._define(signature)
+        else:
+            results = tuple(self._define(part) for part in signature.parts())
+            self.__pymetal_definition__ = replace(results[0], signature=signature, results=results)
+        self.name = identifier(self._bodies[0].source.node.name)
+
+    def _define(self, signature: Signature) -> Definition:
+        """The definition of the only result, or of the one of several that `signature` is for."""
+        bodies, index = self._bodies, signature.index
+        if index is not None:
+            bodies = [replace(b, signature=b.signature.parts()[index]) for b in bodies]
+        checked, failures = check_helper(bodies)
+        name = identifier(checked.name if index is None else f"{checked.name}_{index}")
+        named = ir.CheckedFunction(name, checked.doc, checked.overloads, helper=True)
+        return Definition(signature, named, failures)
 
     def overload(self, function: Callable[..., Any]) -> Helper[P, R]:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
@@ -47,7 +62,14 @@ class Helper(Generic[P, R]):
         Raises:
             PyMetalError: the function cannot become Metal, or overlaps another body.
         """
-        self._bodies.append(self._body(function))
+        body = self._body(function)
+        found, wanted = (len(b.signature.results) or 1 for b in (body, self._bodies[0]))
+        if found != wanted:
+            raise body.source.refusal(
+                "overload-signature", body.source.node, functor=self.name,
+                found=f"arguments for {plural(found, 'result')}", wanted=f"arguments for {plural(wanted, 'result')}",
+            )  # fmt: skip
+        self._bodies.append(body)
         try:
             self._check()
         except BaseException:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import torch
@@ -112,7 +112,7 @@ def _check(functor: Operation, options: Options, progress: Callable[[str], None]
     found: list[Finding] = []
     measured: list[Measurement] = []
     notes: list[str] = []
-    operator = find_operator(functor.name, options.against)
+    operator = _operator(functor, options)
     if "accuracy" in options.parts:
         _compile(functor, chosen, options)
         for element in chosen:
@@ -140,6 +140,15 @@ def _check(functor: Operation, options: Options, progress: Callable[[str], None]
     silenced = tuple(f for f in every if allowed(functor, f))
     findings = tuple(f for f in every if f not in silenced)
     return CheckResult(functor, tuple(measured), registered, findings, silenced, tuple(notes))
+
+
+def _operator(functor: Operation, options: Options) -> Operator | None:
+    """The operator to compare with; for one of several results, that of the functor's own name, and its element."""
+    index = functor.signature.index
+    if index is None:
+        return find_operator(functor.name, options.against)
+    found = find_operator(functor.name.removesuffix(f"_{index}"), options.against)
+    return None if found is None else replace(found, name=f"{found.name}[{index}]", index=index)
 
 
 def _compile(functor: Operation, chosen: Sequence[DType], options: Options) -> None:

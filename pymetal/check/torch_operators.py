@@ -39,12 +39,14 @@ class Operator:
         function: called with the operands, and the scalars by keyword.
         integers: what to call for integer operands instead.
         scalar: `function` takes mpmath's numbers, one for each operand, and knows no dtype.
+        index: which element of a tuple that it returns.
     """
 
     name: str
     function: Callable[..., Any]
     integers: Function | None = None
     scalar: bool = False
+    index: int | None = None
 
 
 def _quotient(a: int, b: int) -> int:
@@ -186,6 +188,8 @@ def call(operator: Operator, operands: tuple[Tensor, ...], scalars: dict[str, An
         # The next line too where the first only announces it.
         message = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
         raise Unusable(f"it raises {type(error).__name__}" + (f": {message}" if message else "")) from error
+    if operator.index is not None and isinstance(value, tuple) and operator.index < len(value):
+        value = value[operator.index]
     if not isinstance(value, Tensor):
         raise Unusable(f"it returns {'None' if value is None else type(value).__name__}, not a tensor")
     if value.shape != given[0].shape:

@@ -81,7 +81,7 @@ def measure(
     Raises:
         UsageError: the functor is not registered for a dtype of `only`.
     """
-    registered = {dtype.name.rstrip("_"): dtype for dtype in functor.ir.domain}
+    registered = {dtype.name.rstrip("_"): dtype for dtype in functor.results[0].ir.domain}
     for name in registered if only is None else only:
         if name not in registered:
             raise UsageError(f"{functor.name} is not registered for {name!r}; it is for {', '.join(registered)}")

@@ -22,6 +22,7 @@ from pymetal.errors import nearest
 from pymetal.files import write_whole
 from pymetal.functor import Functor
 from pymetal.host import float_mode
+from pymetal.runtime.operation import Operation
 
 _DELAY = 1.0  # seconds before a progress bar shows
 
@@ -65,7 +66,8 @@ def _times(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Checks; returns 1 if there are findings."""
-    functors = load_functors(args.file, args.only)
+    loaded = load_functors(args.file, args.only)
+    functors = [result for functor in loaded for result in functor.results]
     if args.torch_headers is not None:
         return _other_release(args, functors)
     options = Options(
@@ -80,13 +82,13 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     finally:
         sys.path.pop(0)
-    _print(results, functors, args)
+    _print(results, loaded, args)
     if args.report is not None:
         _report(results, Path(args.report), args.file, args.quiet or args.json)
     return 1 if any(r.findings for r in results) else 0
 
 
-def _check_all(functors: Sequence[Functor], options: Options, quiet: bool) -> list[CheckResult]:
+def _check_all(functors: Sequence[Operation], options: Options, quiet: bool) -> list[CheckResult]:
     chosen = [f for f in functors if elements(f, options)]
     with progress(sum(steps(f, options) for f in chosen), quiet) as step:
         return [check(f, options, step) for f in chosen]
@@ -116,7 +118,7 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
         bar.stop()
 
 
-def _dtypes(wanted: list[str] | None, functors: Sequence[Functor]) -> tuple[str, ...] | None:
+def _dtypes(wanted: list[str] | None, functors: Sequence[Operation]) -> tuple[str, ...] | None:
     if wanted is None:
         return None
     served = {d.name.rstrip("_") for f in functors for d in f.ir.domain}
@@ -128,7 +130,7 @@ def _dtypes(wanted: list[str] | None, functors: Sequence[Functor]) -> tuple[str,
     return tuple(wanted)
 
 
-def _scalars(given: list[str] | None, functors: Sequence[Functor]) -> dict[str, Any]:
+def _scalars(given: list[str] | None, functors: Sequence[Operation]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     known = {p.name for f in functors for p in f.ir.overloads[0].function.scalars}
     for text in given or []:
@@ -175,7 +177,7 @@ def _report(results: Sequence[CheckResult], folder: Path, file: str, quiet: bool
         print(f"report: {folder / 'index.html'}", file=sys.stderr)
 
 
-def _other_release(args: argparse.Namespace, functors: Sequence[Functor]) -> int:
+def _other_release(args: argparse.Namespace, functors: Sequence[Operation]) -> int:
     from pymetal.check.releases import HeadersError, against_headers, open_headers
 
     try:

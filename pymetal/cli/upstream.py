@@ -65,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.file:
         raise UsageError("pass the FILE.py with the functors, or --check")
     functors = load_functors(args.file, args.only)
+    for functor in functors:
+        functor.check_one_result()
     if args.stub and len(functors) > 1:
         raise UsageError(f"--stub is for one functor, and {args.file} has {len(functors)}: pass --only NAME too")
     placement = place(

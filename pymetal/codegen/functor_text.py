@@ -47,10 +47,17 @@ class FunctorText:
         )
 
 
-def functor_text(checked: CheckedFunction) -> FunctorText:
-    """The functor's struct, with its docstring as a comment, and what it needs before it."""
+def functor_text(checked: CheckedFunction, *more: CheckedFunction) -> FunctorText:
+    """The functor's struct, with its docstring as a comment, and what it needs before it.
+
+    Args:
+        more: functors whose text follows.
+
+    Raises:
+        CallError: two definitions have one name.
+    """
     definitions: dict[str, list[Line]] = {}
-    for callee in (*ir.callees(checked), checked):
+    for callee in dict.fromkeys(c for each in (checked, *more) for c in (*ir.callees(each), each)):
         for name, table in tables(callee).items():
             lines = [Line(table_text(name, table))]
             if definitions.setdefault(name, lines) != lines:
@@ -58,7 +65,9 @@ def functor_text(checked: CheckedFunction) -> FunctorText:
                     f"two arrays of {checked.name} are called {name}", hint="Rename a tuple or its function."
                 )
         if callee.helper:
-            definitions[helper_name(callee.name)] = _helper(callee)
+            name, lines = helper_name(callee.name), _helper(callee)
+            if definitions.setdefault(name, lines) != lines:
+                raise CallError(f"two functions of {checked.name} are called {name}", hint="Rename one of them.")
         else:
             params = params_struct(callee)
             definitions.update({f"{callee.name}_params": params} if params else {})

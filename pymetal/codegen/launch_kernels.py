@@ -4,13 +4,14 @@ pymetal brings its own because those of `c10/metal/indexing.h` change their argu
 same names. Operands of other dtypes than the functor's are converted where they are loaded, the result where it is
 stored, and a broadcast operand is read with stride zero: nothing is copied first.
 
-Buffers are bound in this order: output, operands, scalars; then for the dense kernel of several elements a thread the
+Buffers are bound in this order: outputs, operands, scalars; then for the dense kernel of several elements a thread the
 element count, and for a strided kernel the strides, and from four dimensions on the sizes and their number.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pymetal.codegen.expressions import convert
@@ -50,10 +51,10 @@ class LaunchKey:
     form: Form
     inputs: tuple[DType, ...]  # as stored, or as bound
     compute: DType  # what the functor is called with
-    returned: DType  # what the functor returns
-    output: DType  # as stored
+    returned: tuple[DType, ...]  # what the functor of each result returns
+    outputs: tuple[DType, ...]  # as stored
     scalars: tuple[DType, ...]  # what the functor takes
-    params: str | None = None  # the struct in which several scalars travel
+    params: tuple[str, ...] = ()  # for each result, the struct in which several scalars travel
 
     @property
     def bound_scalars(self) -> tuple[DType, ...]:
@@ -75,10 +76,10 @@ def bound_as(scalar: DType) -> DType:
             return int64
 
 
-def launch_kernel(functor: str, key: LaunchKey) -> str:
-    """The kernel of `functor` for `key`."""
+def launch_kernel(functors: Sequence[str], key: LaunchKey) -> str:
+    """The kernel for `key`, of the functor of each result; all outputs have the same strides."""
     form = key.form
-    arguments = [f"device {key.output.metal}* out"]
+    arguments = [f"device {d.metal}* {out}" for d, out in zip(key.outputs, _outputs(key), strict=True)]
     for i, (dtype, role) in enumerate(zip(key.inputs, form.roles, strict=True)):
         by_value = role is Role.NUMBER
         arguments.append(f"constant {dtype.metal}& in{i}" if by_value else f"device const {dtype.metal}* in{i}")
@@ -91,12 +92,16 @@ def launch_kernel(functor: str, key: LaunchKey) -> str:
         arguments.append("constant long& count")
     position = ("uint i", "uint i", "uint2 p", "uint3 p", "uint3 p")[form.rank]
     bound = ",\n    ".join(f"{a} [[buffer({i})]]" for i, a in enumerate(arguments))
-    body = _strided(functor, key) if form.rank else _dense(functor, key)
+    body = _strided(functors, key) if form.rank else _dense(functors, key)
     return f"kernel void {KERNEL}(\n    {bound},\n    {position} [[thread_position_in_grid]]) {{\n{body}}}\n"
 
 
-def _store(functor: str, key: LaunchKey, out: str, offsets: list[str]) -> str:
-    """The statement that computes one element; `offsets` has one index for each operand that is in memory."""
+def _outputs(key: LaunchKey) -> list[str]:
+    return ["out"] if len(key.outputs) == 1 else [f"out{k}" for k in range(len(key.outputs))]
+
+
+def _store(functors: Sequence[str], key: LaunchKey, out: str, offsets: list[str]) -> list[str]:
+    """The statements that compute one element; `offsets` has one index for each operand that is in memory."""
     at = iter(offsets)
     values = []
     for i, (dtype, role) in enumerate(zip(key.inputs, key.form.roles, strict=True)):
@@ -104,26 +109,33 @@ def _store(functor: str, key: LaunchKey, out: str, offsets: list[str]) -> str:
         values.append(_converted(value, dtype, key.compute))
     pairs = zip(key.bound_scalars, key.scalars, strict=True)
     scalars = [_converted(f"s{i}", bound, dtype) for i, (bound, dtype) in enumerate(pairs)]
-    if key.params is not None:
-        scalars = [f"{key.params}{{{', '.join(scalars)}}}"]
-    call = f"{functor}_functor{{}}({', '.join([*values, *scalars])})"
-    return f"out[{out}] = {_converted(call, key.returned, key.output)};"
+    results = []
+    for k, functor in enumerate(functors):
+        bound = [f"{key.params[k]}{{{', '.join(scalars)}}}"] if key.params else scalars
+        call = f"{functor}_functor{{}}({', '.join([*values, *bound])})"
+        results.append(_converted(call, key.returned[k], key.outputs[k]))
+    if len(results) == 1:
+        return [f"out[{out}] = {results[0]};"]
+    # All are computed before the first is stored: what they have in common is then computed once.
+    types = (d.metal for d in key.outputs)
+    lines = [f"const {type_} r{k} = {result};" for k, (type_, result) in enumerate(zip(types, results, strict=True))]
+    return [*lines, *(f"{name}[{out}] = r{k};" for k, name in enumerate(_outputs(key)))]
 
 
-def _dense(functor: str, key: LaunchKey) -> str:
+def _dense(functors: Sequence[str], key: LaunchKey) -> str:
     indices = ["0" if role is Role.SINGLE else "i" for role in key.form.roles if role is not Role.NUMBER]
-    store = _store(functor, key, "i", indices)
     if key.form.per_thread == 1:
-        return f"  {store}\n"
+        return "".join(f"  {line}\n" for line in _store(functors, key, "i", indices))
     indices = ["0" if index == "0" else "k" for index in indices]
+    store = "".join(f"    {line}\n" for line in _store(functors, key, "k", indices))
     return (
         f"  const long first = long(i) * {key.form.per_thread};\n"
         f"  const long end = metal::min(first + {key.form.per_thread}, count);\n"
-        f"  for (long k = first; k < end; k++) {{\n    {_store(functor, key, 'k', indices)}\n  }}\n"
+        f"  for (long k = first; k < end; k++) {{\n{store}  }}\n"
     )
 
 
-def _strided(functor: str, key: LaunchKey) -> str:
+def _strided(functors: Sequence[str], key: LaunchKey) -> str:
     """The first dimensions are the grid's; the third grid dimension also counts those beyond the third."""
     rank, operands = key.form.rank, 1 + sum(role is not Role.NUMBER for role in key.form.roles)
     components = ["i"] if rank == 1 else [f"p.{axis}" for axis in "xyz"[: min(rank, 3)]]
@@ -146,7 +158,7 @@ def _strided(functor: str, key: LaunchKey) -> str:
         lines += ["  rest /= sizes[d];"]
         lines += [f"  at{k} += position * {table}[d * {operands} + {k}];" for k in range(operands)]
         lines.append("}")
-    lines.append(_store(functor, key, "at0", [f"at{k}" for k in range(1, operands)]))
+    lines += _store(functors, key, "at0", [f"at{k}" for k in range(1, operands)])
     return "".join(f"  {line}\n" for line in lines)
 
 

@@ -19,7 +19,9 @@ def explain(planned: Planned) -> str:
     shape = tuple(plan.shape)
     layout = "contiguous" if plan.strides is None else f"strides {plan.strides}"
     lines.append(f"  they meet in {_name(plan.element)}; computed in {_name(key.compute)}")
-    lines.append(f"  result: {_name(key.output)} {shape}, {layout}")
+    for k, output in enumerate(key.outputs):
+        number = f" {k}" if len(key.outputs) > 1 else ""
+        lines.append(f"  result{number}: {_name(output)} {shape}, {layout}")
     if key.scalars:
         lines.append(f"  scalars: {', '.join(d.metal for d in key.scalars)}")
     if not plan.grid:

@@ -109,12 +109,13 @@ def _source(caller: Caller, instrumented: ir.CheckedFunction, element: DType, si
     scalars = [ir.resolved(param.type, compute) for param in overload.function.scalars]
     returned = ir.resolved(overload.function.result, compute)
     count = len(overload.function.params)
-    params = text.scalar_types.get(element) if len(scalars) > 1 else None
+    params = (text.scalar_types[element],) if len(scalars) > 1 else ()
     form = Form(0, (Role.ELEMENT,) * count)
-    key = LaunchKey(form, (element,) * count, compute, returned, caller.result(element), tuple(scalars), params)
+    output = caller.result(element)
+    key = LaunchKey(form, (element,) * count, compute, (returned,), (output,), tuple(scalars), params)
     address = f"s{len(scalars) - 1}"
     # Each element has bytes of its own.
-    kernel = launch_kernel(caller.name, key).replace(f"ulong({address})", f"(ulong({address}) + ulong(i) * {sites})")
+    kernel = launch_kernel([caller.name], key).replace(f"ulong({address})", f"(ulong({address}) + ulong(i) * {sites})")
     return f"{preamble(headers(instrumented))}{DEFINITIONS}\n{text.source}\n{kernel}", scalars
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_origin
 
 from pymetal import dtypes, ir
 from pymetal.arity import ARITIES, Arity
@@ -17,6 +17,7 @@ from pymetal.ir import CheckedFunction
 
 _FUNCTIONS: dict[str, Any] = {"ComplexOf": ir.ComplexOf, "RealOf": ir.RealOf, "OpMath": ir.OpMath}
 _VARIABLES = ("T", "Real", "Floating", "Integral", "Signed", "Unsigned", "Complex")
+MAX_RESULTS = 8
 _KNOWN = (*_VARIABLES, "bool", "float", *dtypes.BY_NAME, *_FUNCTIONS)
 _NUMBER_TYPES = (bool, int, float)  # after the tensors, annotations of scalars
 
@@ -49,14 +50,28 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Signature:
-    """The parameters and the result of a functor or a helper, as written; tensors come before scalars."""
+    """The parameters and the result of a functor or a helper, as written; tensors come before scalars.
+
+    Attributes:
+        results: the types of several results, `-> tuple[T, T]`, with their places; empty for one result.
+        index: which of them is `result`, where a body is lowered for one of them; None for the whole signature.
+        positional_only: the number of parameters before `/`.
+    """
 
     tensors: tuple[tuple[str, Annotation], ...]
     element: Annotation  # the type that the body is generic in
     scalars: tuple[Scalar, ...]
     result: Annotation
     result_node: ast.expr
-    positional_only: int = 0  # parameters before `/`
+    results: tuple[tuple[Annotation, ast.expr], ...] = ()
+    index: int | None = None
+    positional_only: int = 0
+
+    def parts(self) -> tuple[Signature, ...]:
+        """A signature for each of several results; none for one."""
+        if self.index is not None:
+            return ()
+        return tuple(replace(self, result=r, result_node=n, index=k) for k, (r, n) in enumerate(self.results))
 
 
 @dataclass(frozen=True)
@@ -67,11 +82,13 @@ class Definition:
         signature: the parameters of its first body.
         checked: its bodies, for the dtypes at which they type-check.
         failures: why a helper does not type-check at the other dtypes that its annotations admit.
+        results: a definition for each of several results; then `checked` is the first of them.
     """
 
     signature: Signature
     checked: CheckedFunction
     failures: dict[DType, PyMetalError] = field(default_factory=dict)
+    results: tuple[Definition, ...] = ()
 
 
 def definition_of(value: object) -> Definition | None:
@@ -82,16 +99,9 @@ def definition_of(value: object) -> Definition | None:
 
 def parse_type(source: Source, node: ast.expr, *, scalar: bool = False) -> Annotation:
     """The type that an annotation names; `int` only for scalar parameters."""
+    node = _unquoted(source, node)
     text = ast.unparse(node)
     match node:
-        case ast.Constant(value=str() as quoted):
-            try:
-                inner = ast.parse(quoted, mode="eval").body
-            except SyntaxError:
-                raise _unknown(source, node, repr(quoted)) from None
-            for part in ast.walk(inner):
-                ast.copy_location(part, node)
-            return parse_type(source, inner, scalar=scalar)
         case ast.Subscript(value=base, slice=argument) if is_dotted(base):
             function = static_value(source, base)
             if isinstance(function, TypeFunction):
@@ -109,6 +119,19 @@ def parse_type(source: Source, node: ast.expr, *, scalar: bool = False) -> Annot
         case _:
             pass
     raise _unknown(source, node, text)
+
+
+def _unquoted(source: Source, node: ast.expr) -> ast.expr:
+    """The annotation inside a string."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return node
+    try:
+        inner = ast.parse(node.value, mode="eval").body
+    except SyntaxError:
+        raise _unknown(source, node, repr(node.value)) from None
+    for part in ast.walk(inner):
+        ast.copy_location(part, node)
+    return _unquoted(source, inner)
 
 
 def type_of_object(value: object) -> ir.Type | None:
@@ -248,8 +271,22 @@ def _parse(
         scalars.append(Scalar(arg.arg, _annotation(source, arg, scalar=True), default, arg, arg in args.kwonlyargs))
     if node.returns is None:
         raise source.refusal("missing-result", node, functor=node.name)
-    result = parse_type(source, node.returns)
-    return Signature(tensors, tensors[0][1], tuple(scalars), result, node.returns, len(args.posonlyargs))
+    results = _parse_results(source, node.returns)
+    several = results if len(results) > 1 else ()
+    return Signature(tensors, tensors[0][1], tuple(scalars), *results[0], several, None, len(args.posonlyargs))
+
+
+def _parse_results(source: Source, node: ast.expr) -> tuple[tuple[Annotation, ast.expr], ...]:
+    """The types of the results, with their places: one, or those of `tuple[T, T]`."""
+    node = _unquoted(source, node)
+    base = node.value if isinstance(node, ast.Subscript) else node
+    value = static_value(source, base) if is_dotted(base) else None
+    if value is not tuple and get_origin(value) is not tuple:  # that of typing.Tuple
+        return ((parse_type(source, node), node),)
+    elements = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else []
+    if not 2 <= len(elements) <= MAX_RESULTS or any(isinstance(e, ast.Constant) and e.value is ... for e in elements):
+        raise source.refusal("result-tuple", node, found=ast.unparse(node), most=MAX_RESULTS)
+    return tuple((parse_type(source, e), e) for e in elements)
 
 
 def _annotation(source: Source, arg: ast.arg, *, scalar: bool = False) -> Annotation:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.errors import plural, were_given
+from pymetal.frontend import static_iteration
 from pymetal.frontend.annotations import type_of_object
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Env, ExpressionContext
@@ -49,12 +51,58 @@ def _round(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
 
 def _min_or_max(op: ir.Op) -> Handler:
     def lower(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
-        if len(node.args) < 2:
+        if len(node.args) == 1:
+            return _reduce(ctx, node, op, _values(ctx, node.args[0], env))
+        if not node.args:
             check_count(ctx, node, 2)
-        result = ctx.lower(node.args[0], env)
-        for argument in node.args[1:]:
-            result = ctx.arithmetic.apply(op, [result, ctx.lower(argument, env)], ctx.source.span(node))
-        return result
+        return _reduce(ctx, node, op, [ctx.lower(a, env) for a in node.args])
+
+    return lower
+
+
+def _values(ctx: ExpressionContext, node: ast.expr, env: Env) -> list[Expr]:
+    """The items of a sequence, which are numbers."""
+    items = static_iteration.items_of(ctx, node, env)
+    if any(isinstance(item, tuple) for item in items):
+        raise ctx.source.refusal("table", node, name=ast.unparse(node), what="numbers")
+    return [item for item in items if not isinstance(item, tuple)]
+
+
+def _reduce(ctx: ExpressionContext, node: ast.Call, op: ir.Op, values: Sequence[Expr]) -> Expr:
+    """`op` of the values, from left to right."""
+    span = ctx.source.span(node)
+    if not values:
+        name = ast.unparse(node.func)
+        raise ctx.source.refusal("python-error", node, op=name, error=f"{name}() arg is an empty sequence")
+    return functools.reduce(lambda a, b: ctx.arithmetic.apply(op, [a, b], span), values)
+
+
+def _sum(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    if len(node.args) != 2:
+        check_count(ctx, node, 1, "VALUES, start")
+    start = ctx.lower(node.args[1], env) if len(node.args) == 2 else weak(0, ctx.source.span(node))
+    values = _values(ctx, node.args[0], env)
+    first = number(start)
+    if (
+        values
+        and isinstance(first, int)
+        and first == 0
+        and ctx.typing.kinds(values[0].type) <= {Kind.SIGNED, Kind.UNSIGNED}
+    ):
+        return _reduce(ctx, node, rows.ADD, values)  # of floats, 0 + -0.0 is 0.0
+    return _reduce(ctx, node, rows.ADD, [start, *values])
+
+
+def _any_or_all(op: ir.Op) -> Handler:
+    def lower(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+        check_count(ctx, node, 1)
+        (argument,), span = node.args, ctx.source.span(node)
+        items = static_iteration.lazy_items(ctx, argument, env, ctx.lower_condition)
+        if items is None:
+            items = static_iteration.items_of(ctx, argument, env)
+        # A tuple that has items is true.
+        conditions = (weak(bool(i), span) if isinstance(i, tuple) else ctx.truth(i, span) for i in items)
+        return ctx.short_circuit(op, conditions, span)
 
     return lower
 
@@ -116,7 +164,11 @@ def _polevl(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
 
 def _len(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     check_count(ctx, node, 1)
-    return weak(len(_table(ctx, node.args[0], env).values), ctx.source.span(node))
+    (argument,) = node.args
+    items = None if isinstance(argument, ast.GeneratorExp) else static_iteration.lazy_items(ctx, argument, env)
+    if items is None:
+        raise ctx.source.refusal("table", argument, name=ast.unparse(argument), what="numbers")
+    return weak(len(tuple(items)), ctx.source.span(node))
 
 
 def _misplaced(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
@@ -128,6 +180,8 @@ def _misplaced(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
 _HANDLERS: tuple[tuple[object, Handler], ...] = (
     (pow, _pow), (round, _round), (max, _min_or_max(rows.MAX)), (min, _min_or_max(rows.MIN)), (int, _int),
     (complex, _complex), (len, _len), (divmod, _misplaced), (range, _misplaced),
+    (reversed, _misplaced), (enumerate, _misplaced), (zip, _misplaced), (sum, _sum), (any, _any_or_all(rows.OR)),
+    (all, _any_or_all(rows.AND)),
 )  # fmt: skip
 # Functions of pymetal whose arguments are read as they are written; see `pymetal.intrinsics`.
 _BUILTINS: dict[str, Handler] = {"as_type": _as_type, "polevl": _polevl, "static_range": _misplaced}

@@ -49,7 +49,12 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
             raise ctx.source.refusal("starred", argument)
     definition = definition_of(callee)
     if definition is not None:
-        return _lower_invoke(ctx, node, env, name, definition)
+        if definition.results:
+            names = ", ".join("abcdefgh"[: len(definition.results)])
+            hint = f"Write `{names} = {name}(...)`."
+            raise ctx.source.refusal("expression", node, what=f"{name}(), which has several results, here", hint=hint)
+        args = _match_arguments(ctx, node, env, name, definition.signature)
+        return _lower_invoke(ctx, node, name, definition, args)
     for keyword in node.keywords:
         if keyword.arg is None:
             raise ctx.source.refusal("starred", keyword)
@@ -142,10 +147,24 @@ def _lower_fact(ctx: ExpressionContext, node: ast.Call, env: Env, fact: Callable
 # --- calls of decorated functions ------------------------------------------------------------------------------------
 
 
-def _lower_invoke(ctx: ExpressionContext, node: ast.Call, env: Env, name: str, callee: Definition) -> Expr:
+def lower_results(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[Expr] | None:
+    """The values of a call of a function with several results; None for any other call."""
+    if not _is_outside_name(ctx, node.func, env) or root(node.func) == ctx.source.node.name:
+        return None
+    definition = definition_of(static_value(ctx.source, node.func))
+    if definition is None or not definition.results:
+        return None
+    share, name, span = ctx.subexpressions.share, ast.unparse(node.func), ctx.source.span(node)
+    signature = definition.signature
+    args = _match_arguments(ctx, node, env, name, signature)
+    names = [n for n, _ in signature.tensors] + [s.name for s in signature.scalars]
+    args = [share(value, n, len(definition.results), span) for n, value in zip(names, args, strict=True)]
+    return [_lower_invoke(ctx, node, name, result, args) for result in definition.results]
+
+
+def _lower_invoke(ctx: ExpressionContext, node: ast.Call, name: str, callee: Definition, args: list[Expr]) -> Expr:
     span, typing = ctx.source.span(node), ctx.typing
     signature = callee.signature
-    args = _match_arguments(ctx, node, env, name, signature)
     types = [a.type for _, a in signature.tensors] + [s.type for s in signature.scalars]
     # Tensors determine the element type; a scalar parameter is converted to what they determine.
     generic = [v for v, (_, a) in zip(args, signature.tensors, strict=False) if a.type == ir.Var()]

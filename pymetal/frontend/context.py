@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from pymetal.errors import Span
 from pymetal.frontend.arithmetic import Arithmetic, number
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.liveness import Names
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
-from pymetal.ir import Expr, Stmt, Table, Type
+from pymetal.ir import Expr, Op, Stmt, Table, Type
+
+Item: TypeAlias = "Expr | tuple[Item, ...]"  # a value, or a tuple of values known item by item
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,7 @@ class Binding:
     assigned: bool = True  # False: declared, but some path to this point assigns no value
     bounds: tuple[int, int] | None = None  # the lowest and highest value of a loop variable, where they are constant
     shadowed: Binding | None = None  # of a constant, the variable that the name had before
+    items: tuple[Item, ...] | None = None  # of a name that stands for a tuple, whose `value` is not used
 
     @property
     def is_constant(self) -> bool:
@@ -64,6 +68,16 @@ class ExpressionContext(Protocol):
 
     def lower(self, node: ast.expr, env: Env) -> Expr: ...
 
+    def lower_condition(self, node: ast.expr, env: Env) -> Expr: ...
+
+    def is_bool(self, value: Expr) -> bool: ...
+
+    def truth(self, value: Expr, span: Span) -> Expr: ...
+
+    def short_circuit(self, op: Op, conditions: Iterator[Expr], span: Span) -> Expr: ...
+
     def lower_table(self, node: ast.expr, env: Env, inline: bool = False) -> Table | None: ...
+
+    def lower_results(self, node: ast.Call, env: Env) -> list[Expr] | None: ...
 
     def element_type(self, type_: Type) -> Type: ...

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from pymetal.frontend.context import Binding, Block, Env, Loop
+from pymetal.frontend.context import Binding, Block, Env, Item, Loop
 from pymetal.frontend.expressions import ExpressionLowering
 from pymetal.frontend.liveness import Liveness, Names, assigned_names
 from pymetal.frontend.source import Source
 from pymetal.frontend.variables import Variables
-from pymetal.ir import Const, Expr, If
+from pymetal.ir import Const, If
 
 
 class StatementContext(Protocol):
@@ -28,12 +28,12 @@ class StatementContext(Protocol):
 
     def lower_block(self, stmts: list[ast.stmt], env: Env, block: Block) -> tuple[Env, bool]: ...
 
-    def assign(self, name: str, value: Expr, stmt: ast.stmt, env: Env, block: Block) -> Env: ...
+    def assign(self, name: str, value: Item, stmt: ast.stmt, env: Env, block: Block) -> Env: ...
 
 
 def lower_if(ctx: StatementContext, stmt: ast.If, env: Env, block: Block) -> tuple[Env, bool]:
     """An `if` with its `elif` and `else`."""
-    condition = ctx.expressions.lower_condition(stmt.test, env, "`if`")
+    condition = ctx.expressions.lower_condition(stmt.test, env)
     if isinstance(condition, Const):  # known at compile time: only one branch is lowered
         ctx.folded.add(stmt)
         return ctx.lower_block(stmt.body if condition.value else stmt.orelse, env, block)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError, Span
-from pymetal.frontend import calls
+from pymetal.frontend import calls, static_iteration
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
+from pymetal.frontend.comparisons import lower_compare
 from pymetal.frontend.context import Env
 from pymetal.frontend.liveness import NO_NAMES, Names
-from pymetal.frontend.names import describe, is_dotted, root, static_value
+from pymetal.frontend.names import describe, is_dotted, python_number, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
@@ -25,9 +27,7 @@ _BINARY: dict[type[ast.operator], Op] = {
 }  # fmt: skip
 _SHIFTS = {ast.LShift: (ops.SHL, ops.SHL_CONSTANT), ast.RShift: (ops.SHR, ops.SHR_CONSTANT)}
 _UNARY: dict[type[ast.unaryop], Op] = {ast.USub: ops.NEG, ast.Invert: ops.INVERT}
-_COMPARE: dict[type[ast.cmpop], Op] = {
-    ast.Eq: ops.EQ, ast.NotEq: ops.NE, ast.Lt: ops.LT, ast.LtE: ops.LE, ast.Gt: ops.GT, ast.GtE: ops.GE,
-}  # fmt: skip
+_BOOLEAN: dict[type[ast.boolop], Op] = {ast.And: ops.AND, ast.Or: ops.OR}
 _MAX_TABLE = 4096
 _PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
 
@@ -64,20 +64,21 @@ class ExpressionLowering:
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self._plus(node, self.lower(operand, env))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                condition = self.lower_condition(operand, env, "`not`")
+                condition = self.lower_condition(operand, env)
                 return self.arithmetic.apply(ops.NOT, [condition], self.source.span(node))
             case ast.UnaryOp(op=unary, operand=operand):
                 return self.arithmetic.apply(_UNARY[type(unary)], [self.lower(operand, env)], self.source.span(node))
-            case ast.BoolOp(op=boolean, values=values):
-                return self._boolean(node, boolean, values, env)
-            case ast.Compare(left=left, ops=operators, comparators=comparators):
-                return self._compare(node, left, operators, comparators, env)
+            case ast.BoolOp():
+                operands = (self._bool_operand(node, value, env) for value in node.values)
+                return self.short_circuit(_BOOLEAN[type(node.op)], operands, self.source.span(node))
+            case ast.Compare():
+                return lower_compare(self, node, env)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 return self._conditional(node, test, then, otherwise, env)
             case ast.Call():
                 return calls.lower_call(self, node, env)
-            case ast.Subscript(value=base, slice=index):
-                return self._subscript(node, base, index, env)
+            case ast.Subscript():
+                return self._subscript(node, env)
             case _:
                 raise self._refuse_construct(node)
 
@@ -85,12 +86,29 @@ class ExpressionLowering:
         what, hint = construct(node)
         return self.source.refusal("expression", node, what=what, hint=hint)
 
-    def lower_condition(self, node: ast.expr, env: Env, what: str) -> Expr:
-        """A bool expression, for `what`."""
-        value = self.lower(node, env)
-        if value.type != ir.BOOL and self.typing.kinds(value.type) != {Kind.BOOL}:
-            raise self.source.refusal("not-bool", node, what=what, type=self.typing.describe(value.type))
-        return self.arithmetic.convert(value, ir.BOOL)
+    def lower_condition(self, node: ast.expr, env: Env) -> Expr:
+        """Python's truth value of an expression, as a bool."""
+        if isinstance(node, ast.BoolOp):
+            span, operands = self.source.span(node), (self.lower_condition(value, env) for value in node.values)
+            return self.subexpressions.check_size(self.short_circuit(_BOOLEAN[type(node.op)], operands, span), span)
+        return self.truth(self.lower(node, env), self.source.span(node))
+
+    def truth(self, value: Expr, span: Span) -> Expr:
+        """Python's truth value of a number: whether it is not zero."""
+        if self.is_bool(value):
+            return self.arithmetic.convert(value, ir.BOOL)
+        constant = number(value)
+        if constant is not None:
+            return weak(bool(constant), span)
+        return self.arithmetic.apply(ops.NE, [value, weak(0, span)], span)
+
+    def is_bool(self, value: Expr) -> bool:
+        """True for a value whose type is bool at every dtype."""
+        return value.type == ir.BOOL or self.typing.kinds(value.type) == {Kind.BOOL}
+
+    def lower_results(self, node: ast.Call, env: Env) -> list[Expr] | None:
+        """The values of a call of a function with several results; None for other calls."""
+        return calls.lower_results(self, node, env)
 
     def element_type(self, type_: Type) -> Type:
         """A type as written, with the element type replaced by what it means in this body."""
@@ -107,6 +125,8 @@ class ExpressionLowering:
         name = ast.unparse(node)
         if root(node) in env:
             binding = env[root(node)]
+            if binding.items is not None:
+                raise self._refuse_construct(ast.copy_location(ast.Tuple([], ast.Load()), node))
             if not binding.assigned:
                 hint = "Assign it before the branch, or on every path."
                 raise self.source.refusal("unset", node, name=name, when="assigned on some paths only", hint=hint)
@@ -115,10 +135,9 @@ class ExpressionLowering:
             hint = "Assign it above."
             raise self.source.refusal("unset", node, name=name, when="used before it is assigned", hint=hint)
         value = static_value(self.source, node, [*env, *self.local_names])
-        if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
-            value = value.item()  # a numpy scalar
-        if isinstance(value, (bool, int, float, complex)):
-            return weak(value, self.source.span(node))
+        constant = python_number(value)
+        if constant is not None:
+            return weak(constant, self.source.span(node))
         raise self.source.refusal("not-a-value", node, name=name, what=describe(value))
 
     def _part(self, node: ast.expr, base: ast.expr, attr: str, env: Env) -> Expr:
@@ -136,10 +155,14 @@ class ExpressionLowering:
 
     def lower_table(self, node: ast.expr, env: Env, inline: bool = False) -> Table | None:
         """The tuple of numbers that a name outside the body stands for, or, if `inline`, that `node` writes out."""
-        if inline and isinstance(node, ast.Tuple):
-            constants = [number(self.lower(e, env)) for e in node.elts]
-            value: object = tuple(constants) if None not in constants else None
-            name = "TABLE"
+        local = isinstance(node, ast.Name) and node.id in env
+        items = static_iteration.lazy_items(self, node, env) if local or (inline and not is_dotted(node)) else None
+        value: object
+        if items is not None:
+            constants = [None if isinstance(item, tuple) else number(item) for item in items]
+            value, name = tuple(constants) if None not in constants else None, "TABLE"
+            if isinstance(node, ast.Name) and isinstance(local_name := env[node.id].value, ir.Name):
+                name = local_name.name
         elif not is_dotted(node) or root(node) in env or root(node) in self.local_names:
             return None
         else:
@@ -160,18 +183,18 @@ class ExpressionLowering:
             raise self.source.refusal("table", node, name=text, what="numbers of at most 64 bits, sign included")
         return Table(name, tuple(value), type_)
 
-    def _subscript(self, node: ast.expr, base: ast.expr, index: ast.expr, env: Env) -> Expr:
+    def _subscript(self, node: ast.Subscript, env: Env) -> Expr:
+        base, index = node.value, node.slice
+        item = static_iteration.subscript(self, node, env)
+        if isinstance(item, tuple):
+            raise self._refuse_construct(ast.copy_location(ast.Tuple([], ast.Load()), node))
+        if item is not None:
+            return item
         table = self.lower_table(base, env)
         if table is None:
             raise self._refuse_construct(node)
         position = self.lower(index, env)
         size = len(table.values)
-        constant = number(position)
-        if isinstance(constant, int):
-            if not -size <= constant < size:
-                what = f"{constant} is outside"
-                raise self.source.refusal("table-index", node, name=table.name, size=size, what=what)
-            return weak(table.values[constant], self.source.span(node))
         if size > _MAX_TABLE:
             raise self.source.refusal("table-size", node, name=table.name, size=size, most=_MAX_TABLE)
         bounds = env[index.id].bounds if isinstance(index, ast.Name) and index.id in env else None
@@ -204,20 +227,33 @@ class ExpressionLowering:
             raise self.source.refusal("operand-kind", node, op="+", type="bool", hint="Write pymetal.int64(x).")
         return value
 
-    def _boolean(self, node: ast.expr, operator: ast.boolop, values: list[ast.expr], env: Env) -> Expr:
-        op, what = (ops.AND, "`and`") if isinstance(operator, ast.And) else (ops.OR, "`or`")
-        span = self.source.span(node)
+    def _bool_operand(self, node: ast.BoolOp, operand: ast.expr, env: Env) -> Expr:
+        """An operand of `and` or `or` whose value is kept: of numbers, Python's value is one of the operands."""
+        value = self.lower(operand, env)
+        if not self.is_bool(value):
+            word, (a, b) = SYMBOLS[type(node.op)], [ast.unparse(v) for v in node.values[:2]]
+            raise self.source.refusal(
+                "not-bool", operand, what=f"the value of `{word}`", type=self.typing.describe(value.type),
+                operand=f"{b} if {a} else {a}" if word == "and" else f"{a} if {a} else {b}",
+                truth=f" {word} ".join(f"bool({ast.unparse(v)})" for v in node.values),
+            )  # fmt: skip
+        return self.arithmetic.convert(value, ir.BOOL)
+
+    def short_circuit(self, op: Op, conditions: Iterator[Expr], span: Span) -> Expr:
+        """The conditions connected by AND or OR; those after the first are lowered as evaluated conditionally."""
         result: Expr | None = None
         rollback = self.subexpressions.checkpoint()
-        for value in values:
+        while True:
             with self.subexpressions.conditionally(result is not None):
-                result = self._connect(op, result, self.lower_condition(value, env, what), span)
+                condition = next(conditions, None)
+            if condition is None:
+                return result if result is not None else weak(op is ops.AND, span)
+            result = self._connect(op, result, condition, span)
             if isinstance(result, Const):
                 rollback()  # what follows is not computed, and what came before makes no difference
                 if bool(result.value) is (op is ops.OR):
                     return result
                 result = None
-        return result if result is not None else weak(op is ops.AND, span)
 
     def _connect(self, op: Op, result: Expr | None, condition: Expr, span: Span) -> Expr:
         """`result and condition` or `result or condition`, without what is known at compile time."""
@@ -229,28 +265,8 @@ class ExpressionLowering:
                 return weak(absorbing, span) if bool(known.value) is absorbing else other
         return self.arithmetic.apply(op, [result, condition], span)
 
-    def _compare(
-        self, node: ast.expr, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], env: Env
-    ) -> Expr:
-        operands = [self.lower(left, env)]
-        for index, comparator in enumerate(comparators):
-            with self.subexpressions.conditionally(index > 0):
-                operand = self.lower(comparator, env)
-                uses = 2 if index < len(comparators) - 1 else 1
-                operands.append(self.subexpressions.share(operand, "middle", uses, self.source.span(comparator)))
-        span = self.source.span(node)
-        result: Expr | None = None
-        for operator, a, b in zip(operators, operands, operands[1:], strict=False):
-            op = _COMPARE.get(type(operator))
-            if op is None:
-                hint = "Elements are numbers: compare with `==`."
-                raise self.source.refusal("operator", node, symbol=SYMBOLS[type(operator)], hint=hint)
-            result = self._connect(ops.AND, result, self.arithmetic.apply(op, [a, b], span), span)
-        assert result is not None
-        return result
-
     def _conditional(self, node: ast.expr, test: ast.expr, then: ast.expr, otherwise: ast.expr, env: Env) -> Expr:
-        condition = self.lower_condition(test, env, "a condition")
+        condition = self.lower_condition(test, env)
         if isinstance(condition, Const):
             return self.lower(then if condition.value else otherwise, env)
         with self.subexpressions.conditionally():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 Names = frozenset[str]
@@ -41,10 +41,11 @@ def _live_in(body: list[ast.stmt], live: Names, at_break: Names, at_continue: Na
                 result.live_out[stmt] = live
                 targets, after = assigned_names([target]), live
                 live = _loop_live_in(stmt, inner, live, targets, after, result)
-                if _iterates_at_least_once(iterable):
+                if iterates_at_least_once(iterable):
                     # What it does not assign stays live: statements after a loop that always returns are lowered too.
                     inner_live = _live_in(inner, live, after, live, result)
-                    live = (inner_live | (after - assigned_names(inner))) - targets
+                    returns = any(isinstance(n, ast.Return) for s in inner for n in ast.walk(s))
+                    live = (inner_live | (after if returns else after - assigned_names(inner))) - targets
                 live |= _reads(iterable)
             case ast.Return(value=value):
                 live = _reads(value) if value else NO_NAMES
@@ -76,9 +77,13 @@ def _loop_live_in(
         head = grown
 
 
-def _iterates_at_least_once(iterable: ast.expr) -> bool:
+def iterates_at_least_once(iterable: ast.expr) -> bool:
     """True for a loop over a tuple, or over a range of number literals that is not empty."""
     match iterable:
+        case ast.Call(func=ast.Name(id="reversed" | "enumerate"), args=[argument, *_]):
+            return iterates_at_least_once(argument)
+        case ast.Call(func=ast.Name(id="zip"), args=[_, *_] as args):
+            return all(map(iterates_at_least_once, args))
         case ast.Call(args=args, keywords=[]) if 1 <= len(args) <= 3:
             try:
                 return bool(range(*(ast.literal_eval(a) for a in args)))
@@ -87,15 +92,31 @@ def _iterates_at_least_once(iterable: ast.expr) -> bool:
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             return bool(elements)
         case _:
-            return isinstance(iterable, (ast.Name, ast.Attribute))  # a table without elements is refused
+            return isinstance(iterable, (ast.Name, ast.Attribute))  # one without elements is refused
 
 
 def _reads(node: ast.AST) -> Names:
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return frozenset(n.id for n in _own_names(node) if isinstance(n.ctx, ast.Load))
 
 
 def assigned_names(nodes: Iterable[ast.AST]) -> Names:
     """The names that the statements or assignment targets `nodes` assign."""
-    return frozenset(
-        n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    )
+    return frozenset(n.id for node in nodes for n in _own_names(node) if isinstance(n.ctx, ast.Store))
+
+
+def _own_names(node: ast.AST) -> Iterator[ast.Name]:
+    """The names in `node` without those that a comprehension has for itself."""
+    waiting = [(node, NO_NAMES)]
+    while waiting:
+        current, hidden = waiting.pop()
+        if isinstance(current, ast.Name):
+            if current.id not in hidden:
+                yield current
+        elif isinstance(current, ast.GeneratorExp | ast.ListComp):
+            # What is iterated over may be outside the scope, and counts as read.
+            waiting += [(generator.iter, hidden) for generator in current.generators]
+            targets = [n.id for g in current.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+            inner = hidden.union(targets)
+            waiting += [(part, inner) for part in (current.elt, *(i for g in current.generators for i in g.ifs))]
+        else:
+            waiting += [(child, hidden) for child in ast.iter_child_nodes(current)]

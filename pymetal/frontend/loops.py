@@ -1,4 +1,4 @@
-"""Loops: `while`, `for` over `range`, and `for` over `static_range` or a tuple, which is unrolled."""
+"""Loops: `while`, `for` over `range`, and `for` over a sequence whose items are known, which is unrolled."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pymetal import dtypes, ir
-from pymetal.errors import were_given
+from pymetal.frontend import static_iteration
 from pymetal.frontend.arithmetic import number, weak
-from pymetal.frontend.context import Binding, Block, Env, Loop
+from pymetal.frontend.context import Binding, Block, Env, Item, Loop
 from pymetal.frontend.control_flow import StatementContext, declare_ahead, merge
-from pymetal.frontend.liveness import NO_NAMES, Names, assigned_names
-from pymetal.frontend.names import builtin_name, is_dotted, static_value
+from pymetal.frontend.liveness import NO_NAMES, Names, assigned_names, iterates_at_least_once
+from pymetal.frontend.names import builtin_name, is_dotted
 from pymetal.frontend.refusals import construct
 from pymetal.ir import Break, Const, Continue, Expr, For, Name, Return, Type, While
-
-_MAX_UNROLL = 1024
 
 
 def lower_exit(ctx: StatementContext, stmt: ast.Break | ast.Continue, env: Env, block: Block) -> tuple[Env, bool]:
@@ -48,7 +46,7 @@ def lower_while(ctx: StatementContext, stmt: ast.While, env: Env, block: Block) 
     ctx.loops.append(Loop())
     env = declare_ahead(ctx, stmt, names, env, block, lambda env: ctx.lower_block(stmt.body, env, Block(live)))
     with ctx.expressions.subexpressions.insert_at(None):  # computed in each iteration
-        condition = ctx.expressions.lower_condition(stmt.test, env, "`while`")
+        condition = ctx.expressions.lower_condition(stmt.test, env)
     inner = Block(live)
     ctx.lower_block(stmt.body, env, inner)
     loop = ctx.loops.pop()
@@ -63,104 +61,74 @@ def lower_while(ctx: StatementContext, stmt: ast.While, env: Env, block: Block) 
 
 
 def lower_for(ctx: StatementContext, stmt: ast.For, env: Env, block: Block) -> tuple[Env, bool]:
-    """A `for` loop over `range`, `static_range` or a tuple of numbers."""
+    """A `for` loop over `range`, which counts, or over a sequence whose items are known, which is unrolled."""
     _check_no_else(ctx, stmt)
-    if not isinstance(stmt.target, ast.Name):
-        raise ctx.source.refusal("target", stmt.target, what=construct(stmt.target)[0])
-    iterable, name = stmt.iter, stmt.target.id
-    callee = None
-    if isinstance(iterable, ast.Call) and is_dotted(iterable.func):
-        callee = static_value(ctx.source, iterable.func)
-    if not isinstance(iterable, ast.Call) or (callee is not range and builtin_name(callee) != "static_range"):
-        values = _tuple_elements(ctx, iterable, env)
-        _check_unrolled(ctx, iterable, len(values))
-        loop = Loop(len(values), ast.unparse(iterable) if is_dotted(iterable) else "")
-        return _lower_unrolled(ctx, stmt, name, loop, values, env, block)
-    if iterable.keywords or not 1 <= len(iterable.args) <= 3:
-        raise ctx.source.refusal(
-            "argument-count", iterable, name=ast.unparse(iterable.func), wanted="1 to 3 arguments",
-            found=were_given(len(iterable.args)), hint="Call it as range(start, stop, step).",
-        )  # fmt: skip
-    bounds = _range_bounds(ctx, iterable, env)
-    if callee is range:
-        return _lower_range(ctx, stmt, name, bounds, env, block)
-    values = [weak(i, ctx.source.span(iterable)) for i in _static_range(ctx, iterable, bounds)]
-    return _lower_unrolled(ctx, stmt, name, Loop(len(values)), values, env, block)
-
-
-def _range_bounds(ctx: StatementContext, node: ast.Call, env: Env) -> tuple[Expr, Expr, Expr]:
-    """The start, stop and step of a call of `range` or `static_range`."""
-    args = [ctx.expressions.lower(a, env) for a in node.args]
-    for arg, argument in zip(args, node.args, strict=True):
-        if not ctx.expressions.typing.kinds(arg.type) <= {dtypes.Kind.SIGNED, dtypes.Kind.UNSIGNED}:
-            raise ctx.source.refusal("range-type", argument, type=ctx.expressions.typing.describe(arg.type))
-    span = ctx.source.span(node)
-    start, stop = (weak(0, span), args[0]) if len(args) == 1 else args[:2]
-    step = args[2] if len(args) == 3 else weak(1, span)
-    if number(step) == 0:
-        raise ctx.source.refusal("loop", node.args[2], what="a step of zero", hint="Count up or down.")
-    return start, stop, step
-
-
-def _static_range(ctx: StatementContext, node: ast.Call, bounds: tuple[Expr, Expr, Expr]) -> range:
-    """The values of a call of `static_range`."""
-    values = [value for bound in bounds if isinstance(value := number(bound), int)]
-    if len(values) < len(bounds):
-        what = "static_range with bounds that are not constants"
-        raise ctx.source.refusal("loop", node, what=what, hint="Use range().")
-    start, stop, step = values
-    _check_unrolled(ctx, node, max(0, -((start - stop) // step)))  # len() of a range fails where it is too large
-    return range(start, stop, step)
-
-
-def _tuple_elements(ctx: StatementContext, node: ast.expr, env: Env) -> list[Expr]:
-    """The numbers of a tuple, which has a name outside the functor or is written in the loop."""
-    table = ctx.expressions.lower_table(node, env)
-    if table is not None:
-        return [weak(v, ctx.source.span(node)) for v in table.values]
-    if isinstance(node, ast.Tuple | ast.List):
-        values = [ctx.expressions.lower(e, env) for e in node.elts]
-        if all(number(v) is not None for v in values):
-            return values
-    raise ctx.source.refusal(
-        "loop", node, what=f"a loop over {ast.unparse(node)}",
-        hint="Loop over range(...), pymetal.static_range(...) or a tuple of constant numbers.",
-    )  # fmt: skip
-
-
-def _check_unrolled(ctx: StatementContext, node: ast.expr, count: int) -> None:
-    """Limits the iterations of a loop to unroll, multiplied by those of the loops around it."""
+    iterable, expressions = stmt.iter, ctx.expressions
+    bounds = _counted(ctx, iterable, env)
+    if bounds is not None:
+        if not isinstance(stmt.target, ast.Name):
+            raise ctx.source.refusal("target", stmt.target, what=construct(stmt.target)[0])
+        return _lower_range(ctx, stmt, stmt.target.id, bounds, env, block)
+    items = static_iteration.items_of(expressions, iterable, env)
+    if not items and iterates_at_least_once(iterable):
+        raise ctx.source.refusal("table", iterable, name=ast.unparse(iterable), what="numbers")
     around = math.prod(loop.iterations for loop in ctx.loops if loop.iterations is not None)
-    if count * around > _MAX_UNROLL:
-        times = f" {around} times" if around > 1 else ""
-        what = f"unrolling {count} iterations{times}"
-        raise ctx.source.refusal("loop", node, what=what, hint=f"Unroll {_MAX_UNROLL} at most.")
+    static_iteration.check_unrolled(ctx.source, iterable, len(items), around)
+    static_range = builtin_name(static_iteration.callee(expressions, iterable, env)) == "static_range"
+    table = None if static_range else ast.unparse(iterable) if is_dotted(iterable) else ""
+    return _lower_unrolled(ctx, stmt, Loop(len(items), table), items, env, block)
+
+
+def _counted(ctx: StatementContext, node: ast.expr, env: Env) -> tuple[Expr, Expr, Expr] | None:
+    """The bounds of `range(...)`, or of `reversed(range(...))` with constant bounds; None for anything else."""
+    if not isinstance(node, ast.Call):
+        return None
+    callee = static_iteration.callee(ctx.expressions, node, env)
+    if callee is range:
+        return static_iteration.range_bounds(ctx.expressions, node, env)
+    if callee is reversed and len(node.args) == 1:
+        inner = _counted(ctx, node.args[0], env)
+        values = None if inner is None else static_iteration.constant_range(inner)
+        if values is not None:
+            back, span = values[::-1], ctx.source.span(node)
+            return weak(back.start, span), weak(back.stop, span), weak(back.step, span)
+    return None
 
 
 def _lower_unrolled(
-    ctx: StatementContext, stmt: ast.For, name: str, loop: Loop, values: Sequence[Expr], env: Env, block: Block
+    ctx: StatementContext, stmt: ast.For, loop: Loop, items: Sequence[Item], env: Env, block: Block
 ) -> tuple[Env, bool]:
-    """The body once for each value, with the loop variable a constant.
+    """The body once for each item.
 
-    The constant is assigned to the variable that the name has around the loop where later statements may read that:
-    after the loop, if they are outside its block, and before a branch or a loop that assigns the name.
+    A number stays a constant, which is assigned to the variable that the name has around the loop where later
+    statements may read that: after the loop, if they are outside its block, and before a branch or a loop that assigns
+    the name. Other items are computed before the loop where its body may change what they are made of.
     """
     ctx.loops.append(loop)
     ctx.folded.add(stmt)
     outer = ctx.unrolled
-    before = env.get(name)
-    shadowed = before if before is None or before.variable is not None else before.shadowed
+    names = sorted(assigned_names([stmt.target]))
+    before = {name: env.get(name) for name in names}
+    shadowed = {n: b if b is None or b.variable is not None else b.shadowed for n, b in before.items()}
+    next_name = f"{names[0] if len(names) == 1 else 'item'}_next"
+    kept = [ctx.variables.keep(item, next_name, (stmt, outer, i), env, block) for i, item in enumerate(items)]
     falls_through = True
-    for index, value in enumerate(values):
+    for index, item in enumerate(kept):
         if not falls_through:
             break  # an earlier iteration always returns
         ctx.unrolled = (*outer, index)
-        env = {**env, name: Binding(value, block=block, shadowed=shadowed)}
+        for name, value in static_iteration.bind_target(ctx.source, stmt.target, item):
+            if not isinstance(value, tuple) and number(value) is not None:
+                env = {**env, name: Binding(value, block=block, shadowed=shadowed[name])}
+            else:
+                env = ctx.assign(name, value, stmt, env, block)
         env, falls_through = ctx.lower_block(stmt.body, env, block)
     ctx.unrolled = outer
     ctx.loops.pop()
-    if values and falls_through and name in block.live_out and env[name].is_constant:
-        env = ctx.assign(name, env[name].value, stmt, env, block)
+    if items and falls_through:
+        for name in names:
+            if name in block.live_out and env[name].is_constant:
+                env = ctx.assign(name, env[name].value, stmt, env, block)
     return env, falls_through
 
 

@@ -6,22 +6,23 @@ import ast
 
 from pymetal import ir
 from pymetal.dtypes import DType, Kind
-from pymetal.errors import plural
+from pymetal.errors import PyMetalError, plural
+from pymetal.frontend import static_iteration
 from pymetal.frontend.annotations import Signature, parse_type
-from pymetal.frontend.arithmetic import number, weak
+from pymetal.frontend.arithmetic import number
 from pymetal.frontend.common_subexpressions import InsertionPoint
-from pymetal.frontend.context import Binding, Block, Env, Loop
+from pymetal.frontend.context import Binding, Block, Env, Item, Loop
 from pymetal.frontend.control_flow import lower_if
+from pymetal.frontend.desugar import desugar
 from pymetal.frontend.expressions import ExpressionLowering
 from pymetal.frontend.liveness import NO_NAMES, assigned_names, liveness
 from pymetal.frontend.loops import lower_exit, lower_for, lower_while
-from pymetal.frontend.names import is_dotted, static_value
 from pymetal.frontend.refusals import construct, is_refused
+from pymetal.frontend.several_results import elements, returned_value
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
 from pymetal.ir import Const, Expr, Function, Name, Param, Return, Type
-from pymetal.ops import python as ops
 
 _MAX_PASSES = 64
 
@@ -51,7 +52,7 @@ class FunctionLowering:
         self.expressions = ExpressionLowering(source, self.typing, body)
         self.variables = Variables(self.expressions)
         self.result = result
-        self.statements = _without_docstring(source.node.body)
+        self.statements = desugar(source, _without_docstring(source.node.body))
         self.expressions.local_names = assigned_names(self.statements)
         self.liveness = liveness(self.statements)
 
@@ -133,9 +134,11 @@ class FunctionLowering:
                 block.statements.append(Return(self._return_value(value, env), span))
                 return env, False
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                return self.assign(name, lower(value, env), stmt, env, block), True
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                return self._assign_tuple(stmt, targets, value, env, block), True
+                return self.assign(
+                    name, static_iteration.evaluate(self.expressions, value, env), stmt, env, block
+                ), True
+            case ast.Assign(targets=[ast.Tuple() | ast.List() as target], value=value):
+                return self._assign_tuple(stmt, target, value, env, block), True
             case ast.Assign(targets=targets, value=value):
                 return self._assign_chain(stmt, targets, value, env, block), True
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value) if value is not None:
@@ -169,27 +172,38 @@ class FunctionLowering:
 
     # --- assignments ---
 
-    def assign(self, name: str, value: Expr, stmt: ast.stmt, env: Env, block: Block, annotated: bool = False) -> Env:
+    def assign(self, name: str, value: Item, stmt: ast.stmt, env: Env, block: Block, annotated: bool = False) -> Env:
         """The bindings after `name = value`."""
-        return self.variables.assign(name, value, ("here", name, stmt, self.unrolled), env, block, stmt, annotated)
+        key = ("here", name, stmt, self.unrolled)
+        if isinstance(value, tuple):
+            return self.variables.assign_items(name, value, key, env, block, stmt)
+        return self.variables.assign(name, value, key, env, block, stmt, annotated)
 
-    def _assign_tuple(self, stmt: ast.Assign, targets: list[ast.expr], value: ast.expr, env: Env, block: Block) -> Env:
+    def _assign_tuple(self, stmt: ast.Assign, target: ast.expr, value: ast.expr, env: Env, block: Block) -> Env:
         """`q, r = a, b` and `q, r = divmod(a, b)`: all values are computed before the first is assigned."""
-        names = self._target_names(targets)
-        values = self._tuple_values(value, env)
-        if len(values) != len(names):
-            found, wanted = plural(len(values), "value"), plural(len(names), "name")
-            raise self.source.refusal("unpack", stmt, wanted=wanted, found=found)
+        names = assigned_names([target])
+
+        def wrong(place: ast.AST, found: int) -> PyMetalError:
+            wanted = plural(len(names), "name")
+            return self.source.refusal("unpack", place, wanted=wanted, found=plural(found, "value"))
+
+        if isinstance(value, ast.IfExp):
+            parts = elements(value, len(names), lambda call: len(self._items(call, env)), wrong)
+            computed: Item = tuple(self.expressions.lower(part, env) for part in parts)
+        else:
+            computed = static_iteration.evaluate(self.expressions, value, env)
         saved, assigned = [], set[Expr]()  # the old values of the targets before this one
-        for index, (name, computed) in enumerate(zip(names, values, strict=True)):
-            if assigned.intersection(ir.subexpressions(computed)):
-                key = ("saved", name, stmt, index, self.unrolled)
-                computed = self.variables.declare_new(f"{name}_next", key, computed, computed.type, block)
-            saved.append(computed)
+        for index, (name, item) in enumerate(static_iteration.bind_target(self.source, target, computed)):
+            key = ("saved", name, stmt, index, self.unrolled)
+            if isinstance(item, tuple):
+                item = self.variables.keep(item, name, key, env, block)
+            elif assigned.intersection(ir.subexpressions(item)):
+                item = self.variables.declare_new(f"{name}_next", key, item, item.type, block)
+            saved.append((name, item))
             if name in env:
                 assigned.add(env[name].value)
-        for name, computed in zip(names, saved, strict=True):
-            env = self.assign(name, computed, stmt, env, block)
+        for name, item in saved:
+            env = self.assign(name, item, stmt, env, block)
         return env
 
     def _assign_chain(self, stmt: ast.Assign, targets: list[ast.expr], value: ast.expr, env: Env, block: Block) -> Env:
@@ -207,27 +221,16 @@ class FunctionLowering:
             raise self.source.refusal("target", other, what=construct(other)[0])
         return [t.id for t in targets if isinstance(t, ast.Name)]
 
-    def _tuple_values(self, value: ast.expr, env: Env) -> list[Expr]:
-        lower = self.expressions.lower
-        match value:
-            case ast.Tuple(elts=elements):
-                return [lower(e, env) for e in elements]
-            case ast.Call(func=func, args=[left, right], keywords=[]) if (
-                is_dotted(func) and ast.unparse(func) not in env and static_value(self.source, func) is divmod
-            ):
-                span, share = self.source.span(value), self.expressions.subexpressions.share
-                a, b = share(lower(left, env), "dividend", 2, span), share(lower(right, env), "divisor", 2, span)
-                return [self.expressions.arithmetic.apply(op, [a, b], span) for op in (ops.FLOORDIV, ops.MOD)]
-            case _:
-                table = self.expressions.lower_table(value, env)
-                if table is not None:
-                    return [weak(v, self.source.span(value)) for v in table.values]
-                return [lower(value, env)]
+    def _items(self, value: ast.expr, env: Env) -> tuple[Item, ...]:
+        """The items of a sequence; a value of another kind is one."""
+        item = static_iteration.evaluate(self.expressions, value, env)
+        return item if isinstance(item, tuple) else (item,)
 
     # --- return and assert ---
 
     def _return_value(self, node: ast.expr, env: Env) -> Expr:
-        value = self.expressions.lower(node, env)
+        lower, source, signature = self.expressions.lower, self.source, self.signature
+        value = returned_value(source, signature, node, env, lower, self._items)
         if not self.variables.is_assignable(value, self.result):
             describe = self.typing.describe
             raise self.source.refusal(
@@ -238,9 +241,11 @@ class FunctionLowering:
 
     def _check_assert(self, stmt: ast.Assert, test: ast.expr, message: ast.expr | None, env: Env) -> None:
         """Checks a condition at compile time; it leaves no text."""
-        condition = self.expressions.lower_condition(test, env, "`assert`")
+        condition = self.expressions.lower_condition(test, env)
         if not isinstance(condition, Const):
-            hint = "Only facts known at compile time are asserted: pymetal.is_floating(T)."
+            hint = (
+                "A kernel cannot raise: check the tensors before the call, or return math.nan. Facts can be asserted."
+            )
             raise self.source.refusal("statement", stmt, what="`assert` of values", hint=hint)
         if not condition.value:
             text = message.value if isinstance(message, ast.Constant) else ast.unparse(test)

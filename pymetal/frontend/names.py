@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import math
 import types
 from collections.abc import Callable, Iterable
@@ -51,7 +52,7 @@ def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> 
                 ) from None
         case ast.Attribute(value=ast.Name() | ast.Attribute() as base, attr=name):
             owner = static_value(source, base)
-            if isinstance(owner, types.ModuleType) or hasattr(owner, "__pymetal_namespace__"):
+            if isinstance(owner, types.ModuleType | type) or hasattr(owner, "__pymetal_namespace__"):
                 try:
                     return getattr(owner, name)
                 except AttributeError:
@@ -65,6 +66,15 @@ def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> 
             raise source.refusal("not-a-value", base, name=ast.unparse(base), what=describe(owner))
         case _:
             raise AssertionError(f"not a dotted name: {ast.dump(node)}")
+
+
+def python_number(value: object) -> bool | int | float | complex | None:
+    """The number that a Python object is: a numpy scalar and a member of an `IntEnum` are numbers too."""
+    if isinstance(value, enum.Enum) and isinstance(value, (int, float)):
+        value = value.value
+    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        value = value.item()
+    return value if isinstance(value, (bool, int, float, complex)) else None
 
 
 def is_dotted(node: ast.expr) -> bool:

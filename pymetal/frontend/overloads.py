@@ -42,7 +42,7 @@ class Body:
     @property
     def is_predicate(self) -> bool:
         """True if the result is bool whatever the operands are."""
-        return self.signature.result.type == ir.BOOL != self.signature.element.type
+        return self.signature.result.type == ir.BOOL != self.signature.element.type and not self.signature.results
 
     def admits(self, dtype: DType) -> bool:
         """True if the annotation admits `dtype`."""
@@ -237,7 +237,7 @@ def _result_type(body: Body, promotion: Promotion, kind: Kind, group: tuple[DTyp
         return wanted
     if None in typing.at(declared):
         found, hint = f"{annotation.text}, which does not exist", "narrow dtypes="
-    elif promotion.annotated and declared != ir.BOOL:
+    elif promotion.annotated and (declared != ir.BOOL or body.signature.results):
         return declared
     else:
         found, hint = f"{annotation.text} ({typing.dtype_names(declared)})", "`-> T`"

@@ -98,7 +98,8 @@ REFUSALS: dict[str, Refusal] = {
         22, "{a} and {b} have no common type{at}", "Convert one of them: float(x), T(x), pymetal.int64(x)."
     ),
     "not-bool": _at_dtype(
-        23, "{what} takes bool operands but this one is {type}", "Write a comparison, such as `x != 0`."
+        23, "{what} is one of its operands and this one is {type}",
+        "Write `{operand}` for the operand that Python returns, or `{truth}` for a truth value.",
     ),
     "return-type": _at_dtype(24, "this returns {found} but the result type is {wanted}"),
     "assign-type": _at_dtype(
@@ -160,6 +161,11 @@ REFUSALS: dict[str, Refusal] = {
         58, "dtypes= contains {dtypes} but no body of {functor} serves it",
         "Add a body for it with @{functor}.overload, or narrow dtypes=.",
     ),
+    "result-tuple": Refusal(
+        65, "`{found}` does not name the types of several results",
+        "Write the type of each, from 2 to {most}: `-> tuple[T, T]`.",
+    ),
+    "result-count": _type(66, "this returns {found} but the annotation of {functor} has {wanted}"),
     "static-loop": _type(52, "{what} in a loop {over}"),
     "table-size": _type(
         57, "{name} has {size} numbers but an array of constants has at most {most}", "Pass a tensor, or compute them."
@@ -174,6 +180,8 @@ def _newer(name: str) -> list[type[ast.AST]]:
 
 
 _COLLECTION = "A functor computes with numbers. Use one variable for each."
+_ITERATED = "Pass it to sum(), min(), max(), any() or all(), or loop over it."
+_PATTERN = "Match one number with numbers, or write `if` / `elif` / `else`."
 _NO_EFFECT = "A functor computes one value from its arguments and has no side effects."
 
 # What messages call each class of Python's ast, and what to write instead. A class that is neither here nor handled is
@@ -190,15 +198,17 @@ CONSTRUCTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.DictComp: ("a dict comprehension", _COLLECTION),
     ast.FormattedValue: ("an f-string", _COLLECTION),
     ast.FunctionDef: ("a nested function", "Define it outside."),
-    ast.GeneratorExp: ("a generator expression", _COLLECTION),
+    ast.GeneratorExp: ("a generator expression", _ITERATED),
     ast.Global: ("`global`", _NO_EFFECT),
     ast.Import: ("`import`", "Import at the top of the module."),
     ast.ImportFrom: ("`import`", "Import at the top of the module."),
     ast.JoinedStr: ("an f-string", _COLLECTION),
     ast.Lambda: ("a lambda", "Write the expression itself."),
     ast.List: ("a list", _COLLECTION),
-    ast.ListComp: ("a list comprehension", _COLLECTION),
-    ast.Match: ("`match`", "Write `if` / `elif` / `else`."),
+    ast.ListComp: ("a list comprehension", _ITERATED),
+    ast.MatchClass: ("a pattern of a class", _PATTERN),
+    ast.MatchMapping: ("a pattern of a mapping", _PATTERN),
+    ast.MatchSequence: ("a pattern of a sequence", _PATTERN),
     ast.NamedExpr: ("`:=`", "Assign on a line of its own."),
     ast.Nonlocal: ("`nonlocal`", _NO_EFFECT),
     ast.Raise: ("`raise`", "Return NaN, or check arguments where the functor is called."),
@@ -238,7 +248,8 @@ def refusal(slug: str, span: Span | None, **fields: object) -> PyMetalError:
 # Refused anywhere in a body, in a branch that is compiled away as well. Without the constructs that are handled, or
 # refused with a message of their own, where they stand.
 _REFUSED_ANYWHERE = frozenset(CONSTRUCTS) - {
-    ast.Attribute, ast.FormattedValue, ast.List, ast.Slice, ast.Starred, ast.Subscript, ast.Tuple,
+    ast.Attribute, ast.FormattedValue, ast.GeneratorExp, ast.List, ast.ListComp, ast.Slice, ast.Starred, ast.Subscript,
+    ast.Tuple,
 }  # fmt: skip
 
 

@@ -13,6 +13,12 @@ from typing import Any, cast
 from pymetal.errors import PyMetalError, SourceError, Span
 from pymetal.frontend.refusals import construct, refusal
 
+# Python's own functions that a body may call, to suggest.
+_BUILTINS = (
+    "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow", "range",
+    "reversed", "round", "sum", "zip",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Source:
@@ -126,6 +132,6 @@ def _scope(function: types.FunctionType) -> tuple[Callable[[str], Any], Callable
         return vars(builtins)[name]
 
     def known() -> list[str]:
-        return [*cells, *function.__globals__, "abs", "bool", "float", "int", "max", "min", "round"]
+        return [*cells, *function.__globals__, *_BUILTINS]
 
     return look_up, known

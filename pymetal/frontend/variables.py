@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pymetal import ir
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError, Span
-from pymetal.frontend.context import Binding, Block, Env, ExpressionContext
+from pymetal.frontend.context import Binding, Block, Env, ExpressionContext, Item
 from pymetal.frontend.liveness import Names
 from pymetal.ir import Assign, Const, Expr, Let, Name, Type, Weak
 
@@ -103,6 +103,28 @@ class Variables:
             self._widen(name, variable, value, stmt)
         return {**env, name: self.declare(name, key, value, block)}
 
+    def assign_items(
+        self, name: str, items: tuple[Item, ...], key: object, env: Env, block: Block, stmt: ast.stmt
+    ) -> Env:
+        """The bindings after `name` is assigned a tuple, which is known item by item in this block alone."""
+        if name in block.live_out:
+            raise self.source.refusal("target", stmt, what=f"`{name}`, a tuple that is read outside this block,")
+        kept = self.keep(items, name, key, env, block, computed=True)
+        assert isinstance(kept, tuple)
+        value = Name(self.unique_name(name), ir.WEAK_INT)
+        return {**env, name: Binding(value, block=block, items=kept)}
+
+    def keep(self, item: Item, name: str, key: object, env: Env, block: Block, computed: bool = False) -> Item:
+        """`item`, with variables for what is assigned later; if `computed`, for all that is neither name nor number."""
+        if isinstance(item, tuple):
+            parts = enumerate(item)
+            return tuple(self.keep(part, f"{name}_{i}", (key, i), env, block, computed) for i, part in parts)
+        read = set(ir.subexpressions(item))
+        changes = any(self.is_mutable(binding) and binding.value in read for binding in env.values())
+        if changes or (computed and not isinstance(item, Name | Const)):
+            return self.declare_new(name, ("kept", key), item, item.type, block)
+        return item
+
     def _reassign(
         self, name: str, binding: Binding, variable: Variable, value: Expr, env: Env, block: Block, stmt: ast.stmt
     ) -> Env:
@@ -125,11 +147,13 @@ class Variables:
                 env = self.assign(name, env[name].value, ("constant", name, compound), env, block, compound[0])
         return env
 
-    def declare_ahead(self, names: Iterable[str], env: Env, block: Block, compound: object) -> Env:
+    def declare_ahead(self, names: Iterable[str], env: Env, block: Block, compound: tuple[ast.stmt, object]) -> Env:
         """Declares what a branch or a loop assigns and what is read afterwards."""
         new = dict(env)
         for name in sorted(names):
             binding, key = env.get(name), ("ahead", name, compound)
+            if binding is not None and binding.items is not None:
+                raise self.source.refusal("target", compound[0], what=f"`{name}`, a tuple before this statement,")
             if binding is None:
                 if key in self.variables:  # not there: only a branch that is compiled away assigns it
                     new[name] = self.declare(name, key, None, block)

@@ -7,66 +7,85 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from typing_extensions import assert_never
+
 from pymetal.ir.nodes import (
     Assign,
+    Break,
     CheckedFunction,
     Const,
+    Continue,
     Element,
+    For,
     Function,
     If,
     Let,
     Name,
     Overload,
+    Return,
     Stmt,
+    While,
 )
-from pymetal.ir.walk import callees, expressions, rebuild, statements
+from pymetal.ir.walk import callees, expressions, rebuild
 
 
 def remove_dead_code(function: Function) -> Function:
-    """The function without variables that no expression reads, and without assignments of a variable to itself.
+    """The function without what its returns do not need: variables, and branches and loops that set only such ones.
 
     Expressions have no effects: an unread variable needs no text.
     """
-    body = function.body
+    needed: frozenset[str] = frozenset()
     while True:
+        body = _live(function.body, needed, exits=False)
         read = frozenset(e.name for e in expressions(body) if isinstance(e, Name))
-        if not any(_is_dead(s, read) for s in statements(body)):
+        if read <= needed:
             return replace(function, body=body)
-        body = _live(body, read)
+        needed |= read
 
 
-def _is_dead(stmt: Stmt, read: frozenset[str]) -> bool:
-    match stmt:
-        case Assign(name=name, value=Name(name=value)) if name == value:
-            return True
-        case Let(name=name) | Assign(name=name):
-            return name not in read
-        case If(then=(), otherwise=()):
-            return True
-        case _:
-            return False
+def _live(body: tuple[Stmt, ...], needed: frozenset[str], exits: bool) -> tuple[Stmt, ...]:
+    """The statements that return, or set variables of `needed`; `exits` tells whether the loop around them does."""
+    kept: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case Assign(name=name, value=Name(name=value)) if name == value:
+                pass
+            case Let(name=name) | Assign(name=name):
+                kept += [stmt] if name in needed else []
+            case Break() | Continue():
+                kept += [stmt] if exits else []
+            case Return():
+                kept.append(stmt)
+            case If():
+                inner = rebuild(stmt, block=lambda block: _live(block, needed, exits))
+                kept += [inner] if inner.then or inner.otherwise else []
+            case While() | For():
+                if _live(stmt.body, needed, exits=False):
+                    kept.append(rebuild(stmt, block=lambda block: _live(block, needed, exits=True)))
+            case _:
+                assert_never(stmt)
+    return tuple(kept)
 
 
-def _live(body: tuple[Stmt, ...], read: frozenset[str]) -> tuple[Stmt, ...]:
-    return tuple(rebuild(s, block=lambda inner: _live(inner, read)) for s in body if not _is_dead(s, read))
-
-
-def unique_names(checked: CheckedFunction, spelled: Callable[[str], str]) -> CheckedFunction:
-    """`checked`, with `_1`, `_2` after the names of callees that are not the first, or the only, one of theirs.
+def unique_names(
+    functors: tuple[CheckedFunction, ...], spelled: Callable[[str], str]
+) -> tuple[CheckedFunction, ...]:  # fmt: skip
+    """`functors`, with `_1`, `_2` after the names of callees that are not the first, or the only, one of theirs.
 
     Python finds functions by scope, Metal by name alone. Two of one name and equal bodies are one function.
 
     Args:
+        functors: those that stand in one text; they have different names.
         spelled: how the text has the name of a helper.
     """
 
     def key(helper: bool, name: str) -> tuple[bool, str]:
         return helper, spelled(name) if helper else name
 
-    called = callees(checked)
-    if len({key(c.helper, c.name) for c in (checked, *called)}) == 1 + len(called):
-        return checked
-    taken: dict[tuple[bool, str], CheckedFunction] = {key(checked.helper, checked.name): checked}
+    called = tuple(dict.fromkeys(callee for each in functors for callee in callees(each)))
+    if len({key(c.helper, c.name) for c in (*functors, *called)}) == len(functors) + len(called):
+        return functors
+    taken: dict[tuple[bool, str], CheckedFunction] = {key(each.helper, each.name): each for each in functors}
     chosen: dict[CheckedFunction, CheckedFunction] = {}
     for callee in called:
         overloads = _with_callees(callee.overloads, chosen)
@@ -79,8 +98,8 @@ def unique_names(checked: CheckedFunction, spelled: Callable[[str], str]) -> Che
             other = callee if same else CheckedFunction(name, callee.doc, overloads, callee.helper)
             taken[key(callee.helper, name)] = other
         chosen[callee] = other
-    overloads = _with_callees(checked.overloads, chosen)
-    return checked if overloads is checked.overloads else replace(checked, overloads=overloads)
+    named = [(each, _with_callees(each.overloads, chosen)) for each in functors]
+    return tuple(each if new is each.overloads else replace(each, overloads=new) for each, new in named)
 
 
 def _equal(a: tuple[Overload, ...], b: tuple[Overload, ...]) -> bool:

@@ -38,9 +38,15 @@ def check_release(functor: str, checked: CheckedFunction) -> None:
 
 @dataclass
 class Programs:
-    """The kernels of one functor, each compiled at its first use."""
+    """The kernels of one functor, each compiled at its first use.
 
-    checked: CheckedFunction
+    Attributes:
+        name: the functor's.
+        results: what computes each of its results.
+    """
+
+    name: str
+    results: tuple[CheckedFunction, ...]
     text: FunctorText
     _ready: dict[tuple[str, LaunchKey], Kernel] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -53,12 +59,13 @@ class Programs:
             return ready
         with self._lock:  # a second thread waits here, and finds the kernel
             if full not in self._ready:
-                check_release(self.checked.name, self.checked)
+                for checked in self.results:
+                    check_release(self.name, checked)
                 self._ready[full] = self._compile(device, self.source(key))
             return self._ready[full]
 
     def _compile(self, device: Device, source: str) -> Kernel:
-        _log.debug(source, extra={"stage": "metal", "subject": self.checked.name})
+        _log.debug(source, extra={"stage": "metal", "subject": self.name})
         try:
             return device.compile(source)(KERNEL)
         except MetalSyntaxError as error:
@@ -66,7 +73,7 @@ class Programs:
             place = re.search(r":(\d+):(?:\d+:)? (?:fatal )?error:", str(error))
             span = self._span(source, int(place[1])) if place else None
             raise MetalSyntaxError(
-                f"{self.checked.name}: the Metal text of this does not compile on {device.name}: {error.message}",
+                f"{self.name}: the Metal text of this does not compile on {device.name}: {error.message}",
                 span,
                 hint="That is a fault of pymetal: please report it with the text of jit_source().",
             ) from error
@@ -78,5 +85,5 @@ class Programs:
 
     def source(self, key: LaunchKey) -> str:
         """The Metal text that is compiled for a call: the functor's own, not formatted, and a launch kernel."""
-        kernel = launch_kernel(self.checked.name, key)
-        return f"{preamble(headers(self.checked))}\n{self.text.source}\n{kernel}"
+        kernel = launch_kernel([checked.name for checked in self.results], key)
+        return f"{preamble(set().union(*map(headers, self.results)))}\n{self.text.source}\n{kernel}"

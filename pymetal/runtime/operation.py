@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -19,6 +21,7 @@ from pymetal.dtypes import INTEGRAL, DType
 from pymetal.errors import CallError
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
+from pymetal.ir import CheckedFunction
 from pymetal.promotion import Promotion
 from pymetal.runtime.arguments import low_bits
 from pymetal.runtime.device import device_of
@@ -32,11 +35,14 @@ _log = logging.getLogger(__name__)
 class Operation:
     """One functor, typed for every dtype that it is registered for.
 
+    A functor with several results is an operation whose `results` are operations of one result each; it runs them in
+    one launch.
+
     Attributes:
         name: the operator's name, which its kernels carry.
         arity: what upstream calls things for this number of tensors.
         bodies: the decorated function, then its overloads.
-        ir: the checked intermediate representation.
+        checked: its bodies as IR, which `ir` gives; None for several results.
         doc: the docstring.
         promotion: how operands are converted before the body.
         opmath: half and bfloat are computed at float precision.
@@ -56,6 +62,8 @@ class Operation:
         self.max_ulp_spec = max_ulp_spec
         self._wanted = wanted
         self.bodies: tuple[Body, ...] = ()
+        self.checked: CheckedFunction | None = None
+        self._results: tuple[Operation, ...] = ()
         self.set_bodies((body,))
 
     def set_bodies(self, bodies: tuple[Body, ...]) -> None:
@@ -65,26 +73,88 @@ class Operation:
             PyMetalError: they cannot become Metal; then the operation stays as it was.
         """
         signature = bodies[0].signature
+        if signature.parts():
+            self._set_results(bodies)
+            return
         widens = self.opmath and self.arity.widens(bool(signature.scalars))
         checked, failures = check_functor(bodies, self.promotion, self._wanted, self.opmath and not widens)
-        named = ir.CheckedFunction(functor_name(checked.name), checked.doc, checked.overloads)
+        name, doc = functor_name(checked.name), checked.doc
+        if signature.index is not None:
+            name, doc = functor_name(f"{name}_{signature.index}"), f"{doc}\nResult {signature.index} of {name}.".strip()
+        named = ir.CheckedFunction(name, doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
-        self.ir = ir.unique_names(named, helper_name)
+        (self.checked,) = ir.unique_names((named,), helper_name)
         self.failures = failures
         self.__pymetal_definition__ = Definition(signature, self.ir, failures)
-        self.name = self.ir.name
-        self.doc = checked.doc
-        for cached in ("text", "caller"):
-            self.__dict__.pop(cached, None)
+        self.name, self.doc = self.ir.name, doc
+        self._forget()
         if _log.isEnabledFor(logging.DEBUG):
             lines = "\n".join(line for body in bodies for line in body.source.lines)
             _log.debug(lines, extra={"stage": "py", "subject": self.name})
             _log.debug(self.ir, extra={"stage": "ir", "subject": self.name})
 
+    def _set_results(self, bodies: tuple[Body, ...]) -> None:
+        """As `set_bodies`, for several results: a dtype is served if all of them have a meaning there."""
+        results = self._results_for(bodies, self._wanted)
+        failures = {d: error for r in reversed(results) for d, error in r.failures.items()}
+        common = tuple(d for d in results[0].ir.domain if d not in failures)
+        if not common:
+            raise next(iter(failures.values()))
+        if any(r.ir.domain != common for r in results):
+            results = self._results_for(tuple(b for b in bodies if b.domain(common)), common)
+        node, signature = bodies[0].source.node, bodies[0].signature
+        widens = self.opmath and self.arity.widens(bool(signature.scalars))
+        self.bodies, self.signature, self._widens = bodies, signature, widens
+        self.checked, self._results, self.failures = None, results, failures
+        self.__pymetal_definition__ = Definition(
+            signature, results[0].ir, failures, tuple(r.__pymetal_definition__ for r in results)
+        )
+        self.name, self.doc = functor_name(node.name), ast.get_docstring(node) or ""
+        for result, named in zip(results, ir.unique_names(tuple(r.ir for r in results), helper_name), strict=True):
+            result.checked, result.failures = named, failures
+        self._forget()
+
+    def _results_for(self, bodies: tuple[Body, ...], wanted: tuple[DType, ...] | None) -> tuple[Operation, ...]:
+        """An operation for each of several results."""
+        results = []
+        for parts in zip(*(b.signature.parts() for b in bodies), strict=True):
+            first, *rest = (replace(b, signature=part) for b, part in zip(bodies, parts, strict=True))
+            result = Operation(
+                first, self.arity, self.promotion, wanted, self.opmath, self.max_ulp, self.max_ulp_spec
+            )  # fmt: skip
+            if rest:
+                result.set_bodies((first, *rest))
+            results.append(result)
+        return tuple(results)
+
+    def _forget(self) -> None:
+        """Discards what was derived from earlier bodies."""
+        for cached in ("text", "caller"):
+            self.__dict__.pop(cached, None)
+
+    @property
+    def ir(self) -> CheckedFunction:
+        """The checked intermediate representation; of several results, each has its own.
+
+        Raises:
+            CallError: there are several.
+        """
+        if self.checked is None:
+            raise CallError(
+                f"{self.name} has {len(self.results)} results, which have an ir, an entry and a text each",
+                hint=f"Write {self.name}.results[0].ir.",
+            )
+        return self.checked
+
+    @property
+    def results(self) -> tuple[Operation, ...]:
+        """An operation for each result: of several, the functors that are emitted; of one, this one."""
+        return self._results or (self,)
+
     @property
     def dtypes(self) -> tuple[torch.dtype, ...]:
         """The dtypes that the functor is registered for."""
-        return tuple(d.torch for d in self.ir.domain)
+        return tuple(d.torch for d in self.results[0].ir.domain)
 
     @property
     def left_out(self) -> dict[torch.dtype, str]:
@@ -112,7 +182,7 @@ class Operation:
             source = self.bodies[0].source
             names = ", ".join(map(str, missing))
             raise source.refusal("missing-overload", source.node, dtypes=names, functor=source.node.name)
-        return functor_text(self.ir)
+        return functor_text(*(result.ir for result in self.results))
 
     @property
     def entry(self) -> Entry:
@@ -121,13 +191,13 @@ class Operation:
 
     @property
     def functor_source(self) -> str:
-        """The Metal text of `struct NAME_functor`, formatted."""
+        """The Metal text of `struct NAME_functor`, formatted; several results have one such struct each."""
         return format_metal(self.text.source)
 
     @property
     def metal_source(self) -> str:
         """A whole `.metal` file, formatted: includes, functor, registrations."""
-        return metal_file([self.entry])
+        return metal_file([result.entry for result in self.results])
 
     # --- meaning ---
 
@@ -140,11 +210,13 @@ class Operation:
             scalars: the scalar parameters.
 
         Returns:
-            A new tensor of the broadcast shape and the promoted dtype.
+            A new tensor of the broadcast shape and the promoted dtype; a tuple of them for several results.
 
         Raises:
             CallError: the arguments do not fit the functor.
         """
+        if self._results:
+            return tuple(r.reference(*args, **scalars) for r in self._results)  # type: ignore[return-value]
         caller = self.caller
         operands, numbers = caller.arguments(args, scalars)
         device = device_of(self.name, [o for o in operands if isinstance(o, torch.Tensor)] or [torch.empty(0)])
@@ -163,26 +235,32 @@ class Operation:
     def caller(self) -> Caller:
         """What runs the functor's text."""
         floats = bool(self.promotion.floats)
+        first, *others = self.results
         return Caller(
-            self.name, self.signature, self.ir, self._widens, floats, self.failures, self.arity.name, self.text
-        )
+            self.name, self.signature, first.ir, self._widens, floats, self.failures, self.arity.name, self.text,
+            tuple(other.caller for other in others),
+        )  # fmt: skip
 
-    def __call__(self, /, *args: Any, out: torch.Tensor | None = None, **scalars: Any) -> torch.Tensor:
+    def __call__(
+        self, /, *args: Any, out: torch.Tensor | tuple[torch.Tensor, ...] | None = None, **scalars: Any
+    ) -> torch.Tensor:
         """Runs the functor's Metal text on the device of the tensors.
 
         Args:
             args: tensors, on cpu or mps, of registered dtypes, or numbers; their shapes broadcast.
-            out: the tensor for the result, of the broadcast shape and of a dtype that the result can be cast to.
+            out: the tensor for the result, of the broadcast shape and of a dtype that the result can be cast to; a
+                tuple of them for several results.
             scalars: the scalar parameters.
 
         Returns:
-            `out`, or a new tensor of the broadcast shape, with the dtype that torch's promotion gives.
+            `out`, or a new tensor of the broadcast shape, with the dtype that torch's promotion gives; a tuple of
+            tensors for several results.
 
         Raises:
             CallError: the arguments do not fit the functor.
             DeviceError: no device runs such tensors, or the host device has no compiler.
         """
-        return self.caller(args, out, scalars)
+        return self.caller(args, out, scalars)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         left_out = ", ".join(map(str, self.left_out))
@@ -202,9 +280,10 @@ def metal_text(operations: Iterable[Operation]) -> str:
             raise CallError(
                 f"{functor!r} is not a functor", hint="Pass what @pymetal.unary, binary or ternary returns."
             )
-        if functor.name in seen:
-            raise CallError(f"two functors are called {functor.name}", hint="Kernel names are global: rename one.")
-        seen.add(functor.name)
+        for result in functor.results:
+            if result.name in seen:
+                raise CallError(f"two functors are called {result.name}", hint="Kernel names are global: rename one.")
+            seen.add(result.name)
     if not functors:
         raise CallError("there is no functor to emit")
-    return metal_file([functor.entry for functor in functors])
+    return metal_file([result.entry for functor in functors for result in functor.results])

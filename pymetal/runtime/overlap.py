@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -90,6 +91,19 @@ def check_memory(functor: str, out: torch.Tensor, tensors: Sequence[torch.Tensor
     return True
 
 
+def check_apart(functor: str, outs: Sequence[torch.Tensor]) -> None:
+    """Refuses outputs that share elements with each other.
+
+    Raises:
+        CallError: two do, or it cannot be told in reasonable time.
+    """
+    for first, second in itertools.combinations(outs, 2):
+        if _is_alias(first, second) and _meet(first, second) is not False:
+            raise CallError(
+                f"{functor}: two tensors of out= share memory", hint="Pass a tensor of its own for each result."
+            )
+
+
 def has_internal_overlap(tensor: torch.Tensor) -> bool:
     """True if two indices of `tensor` name one element. Like torch, it trusts what is too large to count."""
     wide = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1)
@@ -116,14 +130,23 @@ def has_internal_overlap(tensor: torch.Tensor) -> bool:
 
 def shares_elements(out: torch.Tensor, tensor: torch.Tensor) -> bool | None:
     """True if the two share elements and are not the very same in the same order; None if that is too hard to tell."""
-    aliases: bool = torch._C._is_alias_of(out, tensor)  # type: ignore[attr-defined]
-    if out.numel() == 0 or tensor.numel() == 0 or not aliases:
+    if not _is_alias(out, tensor):
         return False
     same_place = _address(out) == _address(tensor) and out.element_size() == tensor.element_size()
     if same_place and out.shape == tensor.shape and out.stride() == tensor.stride():
         return False
+    return _meet(out, tensor)
+
+
+def _is_alias(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """True if neither is empty, and both are of one storage."""
+    return bool(torch._C._is_alias_of(a, b)) and a.numel() != 0 and b.numel() != 0  # type: ignore[attr-defined]
+
+
+def _meet(a: torch.Tensor, b: torch.Tensor) -> bool | None:
+    """True if two tensors of one storage share elements; None if that is too hard to tell."""
     try:
-        return bool(np.shares_memory(_memory(out), _memory(tensor), _MAX_WORK))  # type: ignore[arg-type]
+        return bool(np.shares_memory(_memory(a), _memory(b), _MAX_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return None
 

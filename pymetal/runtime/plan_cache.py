@@ -23,13 +23,13 @@ class Launch:
     plan: Plan
     key: LaunchKey
     kernel: Kernel
-    dtype: torch.dtype  # of a new output
+    dtype: torch.dtype  # of a new output; of several, the first
     device: torch.device
     threads: int | list[int]
     extra: tuple[Any, ...]  # bound after the scalars
     in_memory: tuple[bool, ...]  # which operands are bound as tensors
     has_numbers: bool  # an operand is bound by value
-    is_complex: bool  # an operand may have a conjugation pending
+    is_complex: bool  # an operand or an output may have a conjugation pending
     takes_floats: bool  # every scalar parameter is bound as a float
 
     def allocate(self) -> torch.Tensor:
@@ -47,6 +47,26 @@ class Launch:
         if self.plan.grid:
             self.kernel(out, *operands, *scalars, *self.extra, threads=self.threads)
         return out
+
+
+@dataclass(frozen=True)
+class SeveralLaunch(Launch):
+    """A launch with several outputs, all of one layout: a tuple of tensors takes the place of the tensor."""
+
+    def allocate(self) -> Any:
+        """New outputs."""
+        first = super().allocate()
+        return (first, *[torch.empty_like(first, dtype=d.torch) for d in self.key.outputs[1:]])
+
+
+def unpacked(kernel: Kernel) -> Kernel:
+    """A kernel that takes the outputs of a :class:`SeveralLaunch`."""
+
+    def launch(*args: Any, threads: int | list[int]) -> None:
+        outs, *rest = args
+        kernel(*outs, *rest, threads=threads)
+
+    return launch
 
 
 def dispatch_key(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]:
@@ -74,14 +94,14 @@ def dispatch_key(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]
 
 
 class PlanCache(dict[tuple[Any, ...], Launch]):
-    """The launches of one functor: by the device's variant, the rank of `out=` if there is one, and the dispatch key.
+    """The launches of one functor: by the device's variant, the ranks of `out=`, and the dispatch key.
 
-    The rank tells `out=` from one more operand.
+    The ranks tell `out=` from more operands.
     """
 
-    def keep(self, args: tuple[Any, ...], out: torch.Tensor | None, launch: Launch) -> None:
+    def keep(self, args: tuple[Any, ...], outs: tuple[torch.Tensor, ...], launch: Launch) -> None:
         """Keeps a launch for calls with the same dispatch key, if the fast path takes them."""
-        values = args if out is None else (*args, out)
+        values = (*args, *outs)
         key, device = dispatch_key(values)
         tensors = [v for v in values if isinstance(v, torch.Tensor)]
         if device is None or any(
@@ -90,6 +110,5 @@ class PlanCache(dict[tuple[Any, ...], Launch]):
             return
         if len(self) >= MAX_PLANS:
             self.clear()
-        rank = () if out is None else (out.dim(),)
-        whole = (find_device(device).variant(), *rank, *key)
+        whole = (find_device(device).variant(), *(out.dim() for out in outs), *key)
         self[whole] = launch

@@ -253,3 +253,19 @@ def test_bars(
     err = capsys.readouterr().err
     assert ("second thing" in err) == shown
     assert (err != "") == shown
+
+
+def test_several_results_are_checked_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "several.py"
+    path.write_text(
+        "import pymetal\nfrom pymetal import T\n\n@pymetal.unary(dtypes=pymetal.float32)\n"
+        "def frexp(x: T) -> tuple[T, pymetal.int32]:\n    return x, pymetal.int32(0)\n",
+        encoding="utf-8",
+    )
+    assert main(["check", str(path), "--part", "accuracy", "--json"]) == 1
+    first, second = json.loads(capsys.readouterr().out)["functors"]
+    assert (first["functor"], second["functor"]) == ("frexp_0", "frexp_1")
+    against = [f["accuracy"][0]["against"]["reference"] for f in (first, second)]
+    assert against == ["torch.frexp[0] in float64", "torch.frexp[1]"]
+    assert first["findings"]
+    assert second["findings"]

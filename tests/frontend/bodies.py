@@ -11,7 +11,11 @@ import scalars
 import toolbox
 import torch
 
-CONSTANTS = "WEIGHTS = (3, 1, 2)\nMIXED = (5, 0.5)\nLIMIT = 5\n"
+CONSTANTS = (
+    "import enum\n\nWEIGHTS = (3, 1, 2)\nMIXED = (5, 0.5)\nLIMIT = 5\nPAIRS = ((1, 2), (3, 0), (0, -1))\n"
+    "FLAGS = (True, False)\nSTEPS = range(1, 4)\nNOTHING = ()\n\n\n"
+    "class Level(enum.IntEnum):\n    LOW, HIGH = -1, 2\n\n\n"
+)
 ROUNDS = "@pymetal.func\ndef N(x: T) -> pymetal.int32:\n    return pymetal.int32(abs(x % 5 + 0))\n\n\n"
 
 

@@ -58,10 +58,33 @@ class Writer(programs.Writer):
             lambda: f"({a} % {b} + 0)", lambda: f"({a} // {b} + 0)", lambda: f"({a}).real",
             lambda: f"max({a}, {b}, {source.choice([0, 1, 3])})" if not self.floating else f"({a} + HALF)",
             lambda: f"metal.polevl({source.choice(variables)}, POLY)",
-            lambda: f"({a} * STEPS[{source.randrange(-3, 3)}])",
+            lambda: f"({a} * STEPS[{source.randrange(-3, 3)}])", lambda: self.reduction(variables, a),
         ]  # fmt: skip
         own = self.floats(variables, a, b) if self.floating else self.integers(variables, a, b)
         return source.choice([*shared, *own])()
+
+    def condition(self, variables: list[str], depth: int) -> str:
+        """A truth value, or numbers that are tested."""
+        source = self.random
+        if source.random() < 0.75:
+            return self.truth(variables, depth)
+        number, other = self.number(variables, 1), self.truth(variables, max(0, depth - 1))
+        return source.choice([number, f"not {number}", f"{number} and {other}", f"({other} or {number})"])
+
+    def reduction(self, variables: list[str], value: str) -> str:
+        """A function of a sequence, of numbers."""
+        source = self.random
+        name, table = source.choice(variables), source.choice(["STEPS", "POLY", "range(3)", "reversed(POLY)"])
+        condition = source.choice(["", "", " if c % 2", " if c > 1"])
+        forms = [
+            f"sum(c * {name} for c in {table}{condition})", f"sum(({value}, {name}, 1))",
+            f"sum([{name}, {value}], {name})",
+            f"sum({name} * c + d for c, d in zip(STEPS, {table}))", f"({value} + sum(STEPS))",
+            f"sum({name} if i else c * {name} for i, c in enumerate({table}))",
+        ]  # fmt: skip
+        if self.kind != "complex":
+            forms += [f"(max({name} - c for c in {table}) + 0)", f"(min(({value}, {name})) + 0)"]
+        return source.choice(forms)
 
     def floats(self, variables: list[str], a: str, b: str) -> list[Callable[[], str]]:
         source = self.random
@@ -135,6 +158,7 @@ class Writer(programs.Writer):
                 lambda: f"({a} if {self.truth(variables, 1)} else {b})",
                 lambda: f"T({self.truth(variables, 1)})",
                 lambda: f"metal.polevl({name}, POLY)",
+                lambda: self.reduction(variables, a),
                 lambda: f"({a} * STEPS[{source.randrange(-3, 3)}])",
             ]
         )()
@@ -147,6 +171,12 @@ class Writer(programs.Writer):
             return f"({source.choice(self.counters)} {source.choice(programs.COMPARISONS)} {source.randint(-1, 4)})"
         if self.kind == "bool" and source.random() < 0.3:
             return source.choice(variables)
+        if source.random() < 0.08:
+            name, word = source.choice(variables), source.choice(["any", "all", "in", "not in"])
+            if "in" in word:
+                return f"({name} {word} {source.choice(['STEPS', '(0, 1)', 'range(2)'])})"
+            test = f"{name} {source.choice(['==', '!='])} c" if self.kind == "complex" else f"{name} > c"
+            return f"{word}({test} for c in {source.choice(['STEPS', 'range(2)', '(2, 0)'])})"
         if self.kind == "complex":
             if depth > 0 and source.random() < 0.4:
                 one, two = (self.truth(variables, depth - 1) for _ in range(2))

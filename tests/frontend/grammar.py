@@ -130,11 +130,26 @@ class Writer(expressions.Writer):
             line = f"{one} = {two} = {self.number(variables, 2)}"
             variables += [one, two]
             return [line]
+        if kind < 0.46:
+            name, new = self.random.choice([*variables, self.fresh()]), self.fresh()
+            line = f"{name} = {self.sum_of(f'({new} := {self.number(variables, 2)})', new)}"
+            variables += [n for n in (name, new) if n not in variables]
+            return [line]
+        if kind < 0.5 and self.kind != "bool":
+            name, pair = self.fresh(), f"t{self.counted()}"
+            first, second = self.number(variables, 1), self.random.choice(variables)
+            changed = self.random.choice(variables)
+            line = f"{pair} = ({first}, {second})"
+            variables.append(name)
+            return [line, f"{changed} = {self.number(variables[:-1], 1)}", f"{name} = {pair}[0] + sum({pair})"]
         name = self.random.choice([*variables, self.fresh(), self.fresh()])
         line = f"{name} = {self.number(variables, 3)}"
         if name not in variables:
             variables.append(name)
         return [line]
+
+    def sum_of(self, a: str, b: str) -> str:
+        return f"{a} {'|' if self.kind == 'bool' else '+'} {b}"
 
     def small_step(self) -> str:
         """An assignment of a small integer."""
@@ -156,6 +171,8 @@ class Writer(expressions.Writer):
         kind = self.random.random()
         if kind < 0.06:
             return self.first_unrolled(variables, depth)
+        if kind < 0.14:
+            return self.matching(variables, depth)
         if kind < 0.4:
             return self.branch(variables, depth)
         if kind < 0.5:
@@ -163,6 +180,38 @@ class Writer(expressions.Writer):
         if kind < 0.65:
             return self.repeat(variables, depth)
         return self.count_loop(variables, depth)
+
+    def branch(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
+        """An `if` with its `elif` and `else`; the first test may assign."""
+        lines, after, falls = super().branch(variables, depth)
+        if self.random.random() < 0.15:
+            name, word = self.fresh(), self.random.choice(["and", "or"])
+            lines[0] = f"if ({name} := {self.number(variables, 1)}) {word} {lines[0].removeprefix('if ')}"
+            after = [*after, name]
+        return lines, after, falls
+
+    def matching(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
+        """A `match` on a small integer."""
+        source, captured = self.random, f"m{self.counted()}"
+        patterns = [
+            "0",
+            "1 | 3",
+            "-2 | 2",
+            f"{captured} if {captured} > 3",
+            f"5 as {captured}",
+            "_ if " + self.condition(variables, 1),
+        ]
+        chosen = source.sample(patterns, source.randint(1, 3)) + source.choice([[], ["_"], [captured]])
+        lines, ends = [f"match {self.small(variables)}:"], []
+        for pattern in chosen:
+            body, after, falls = self.block(variables, depth - 1, source.randint(1, 2))
+            if captured in pattern:
+                body.insert(0, f"{variables[0]} = T({captured})")
+            lines += [f"    case {pattern}:", *(f"        {line}" for line in body)]
+            ends += [after] if falls else []
+        if chosen[-1] not in ("_", captured):
+            ends.append(variables)
+        return lines, [v for v in (ends or [variables])[0] if all(v in names for names in ends)], bool(ends)
 
     def fact(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
         """A test that is decided when the functor is compiled, for each kind of dtype."""
@@ -187,9 +236,12 @@ class Writer(expressions.Writer):
             tests = [f"{name} < {limit}", self.truth(variables, 1)]
             self.random.shuffle(tests)
             head = [f"while {' and '.join(tests)}:" if self.random.random() < 0.6 else f"while {name} < {limit}:"]
+        step = [f"    {name} += 1"]
+        if self.random.random() < 0.2:
+            head, step = [f"while ({name} := {name} + 1) <= {limit}:"], []
         with self.inside(name, "dynamic"):
             body, _, _ = self.block(variables, depth - 1, self.random.randint(1, 3))
-        return [*start, *head, f"    {name} += 1", *(f"    {line}" for line in body)], variables, True
+        return [*start, *head, *step, *(f"    {line}" for line in body)], variables, True
 
     def count_loop(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
         """A `for` loop: over a range of some form, unrolled, or over a table."""
@@ -211,6 +263,8 @@ class Writer(expressions.Writer):
         else:
             iterable = self.unrolled()
         static = kind >= 0.7
+        if static and not again and source.random() < 0.4:
+            return self.pair_loop(variables, depth, name)
         with self.inside(name, "static" if static else "dynamic", None if again else table):
             body, _, _ = self.block(variables, depth - 1, source.randint(1, 3))
         lines = [f"for {name} in {iterable}:", *(f"    {line}" for line in body)]
@@ -219,10 +273,29 @@ class Writer(expressions.Writer):
             return [*lines, f"{after} = T({name})"], [*variables, after], True
         return lines, variables, True
 
+    def pair_loop(self, variables: list[str], depth: int, name: str) -> tuple[list[str], list[str], bool]:
+        """An unrolled loop with two names."""
+        other = f"c{self.counted()}"
+        pairs = ["enumerate(STEPS)", "enumerate(POLY, 2)", "zip(STEPS, range(3))", "reversed(((1, 2), (0, 5)))"]
+        iterable = self.random.choice(pairs)
+        with self.inside(name, "static"), self.inside(other, "static"):
+            body, _, _ = self.block(variables, depth - 1, self.random.randint(1, 2))
+        return [f"for {name}, {other} in {iterable}:", *(f"    {line}" for line in body)], variables, True
+
     def unrolled(self) -> str:
         """What an unrolled loop runs over: integers."""
         counts = self.random.choice(["1", "3", "1, 4", "3, 0, -1", "0, 4, 2"])
-        return self.random.choice(["STEPS", "POLY", "(5, 1)", "[2]", *[f"pymetal.static_range({counts})"] * 5])
+        return self.random.choice(
+            [
+                "STEPS",
+                "POLY",
+                "(5, 1)",
+                "[2]",
+                "reversed(STEPS)",
+                "reversed(range(3))",
+                *[f"pymetal.static_range({counts})"] * 5,
+            ]
+        )
 
     def first_unrolled(self, variables: list[str], depth: int) -> tuple[list[str], list[str], bool]:
         """A variable that an unrolled loop sets in one branch, and an assignment in the other."""

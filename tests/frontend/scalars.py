@@ -140,7 +140,7 @@ def _power(self: Number, other: object) -> Number:
     if a.dtype in FLOATS:
         assert not isinstance(other, Number), "only the exponents whose powers are exact products"
         powers: dict[object, Callable[[], Number]] = {
-            2: lambda: a * a, 3: lambda: a * a * a, 1: lambda: a, -1: lambda: 1 / a,
+            0: lambda: cast(1, a.dtype), 1: lambda: a, 2: lambda: a * a, 3: lambda: a * a * a, -1: lambda: 1 / a,
         }  # fmt: skip
         return powers[other]()
     if b.value >= 0:
@@ -239,7 +239,6 @@ class Number:
         return Number(math.copysign(float(round(self.value)), self.value), self.dtype)
 
     def __bool__(self) -> bool:
-        assert self.dtype == "bool", "only truth values are tested"
         return bool(self.value)
 
     def __index__(self) -> int:
@@ -317,6 +316,9 @@ class Complex:
     def __pos__(self) -> Complex:
         return self
 
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
     def __pow__(self, exponent: int) -> Complex:
         return {2: lambda: self * self, 3: lambda: self * self * self}[exponent]()
 
@@ -345,6 +347,7 @@ def _extreme(worse: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """min and max: a NaN is the result."""
 
     def apply(*numbers: Any) -> Any:
+        numbers = numbers if len(numbers) > 1 else tuple(numbers[0])
         result = numbers[0]
         for number in numbers[1:]:
             if not isinstance(result, Number) and not isinstance(number, Number):

@@ -444,22 +444,39 @@ functor.py:4:12: PM033: b'x' is not a value that Metal can compute with
     Use numbers, True or False.""",
         )
 
-    def test_condition_is_a_number(self, refused: Refused) -> None:
+    def test_value_of_and_is_a_number(self, refused: Refused) -> None:
         message = refused(
             """\
 @pymetal.unary(dtypes='floating')
 def f(x: T) -> T:
-    return 1 if x else 0
+    return x > 1 and x + 1
 """,
             TypeError,
         )
         assert_expected_inline(
             message,
             """\
-functor.py:4:17: PM023: a condition takes bool operands but this one is T (float32, float16, bfloat16)
-        return 1 if x else 0
-                    ^
-    Write a comparison, such as `x != 0`.""",
+functor.py:4:22: PM023: the value of `and` is one of its operands and this one is T (float32, float16, bfloat16)
+        return x > 1 and x + 1
+                         ^^^^^
+    Write `x + 1 if x > 1 else x > 1` for the operand that Python returns, or `bool(x > 1) and bool(x + 1)` for a truth value.""",
+        )
+
+    def test_walrus_that_may_not_be_evaluated(self, refused: Refused) -> None:
+        message = refused(
+            """\
+@pymetal.unary(dtypes='floating')
+def f(x: T) -> T:
+    return x if x > 0 and (y := x * 2) > 3 else -x
+"""
+        )
+        assert_expected_inline(
+            message,
+            """\
+functor.py:4:28: PM032: `:=` where it may not be evaluated cannot become Metal
+        return x if x > 0 and (y := x * 2) > 3 else -x
+                               ^^^^^^^^^^
+    Assign 'y' on a line of its own.""",
         )
 
 

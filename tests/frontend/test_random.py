@@ -55,7 +55,8 @@ def test_programs_use_the_whole_grammar() -> None:
 
 STATEMENTS = {
     "AnnAssign", "Assert", "Assign", "AugAssign", "Break", "Continue", "For", "If", "Pass", "Return", "Tuple", "While",
-    "IfExp", "Attribute", "BoolOp", "Compare", "Subscript", "UnaryOp",
+    "GeneratorExp", "IfExp", "Attribute", "Match", "MatchAs", "MatchOr", "MatchValue", "NamedExpr",
+    "BoolOp", "Compare", "Subscript", "UnaryOp",
 }  # fmt: skip
 OPERATORS = {
     "Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow", "LShift", "RShift", "BitAnd", "BitOr", "BitXor", "Invert",
@@ -64,7 +65,8 @@ OPERATORS = {
 WORDS = {
     "static_range", "range(len(", ", -1)", "divmod(", "polevl", "as_type", "@pymetal.func", "f_h0(", "is_integral",
     "while True", "min(", "max(", "abs(", "round(", "WEIGHTS[", "math.inf", "uint64", "for i", "else:",
-    "elif ", "for k", "in (5, 1)", "complex(", "1j", "metal.conj(",
+    "elif ", "for k", "in (5, 1)", "complex(", "1j", "metal.conj(", "zip(", "enumerate(", "reversed(", "sum(", "any(",
+    "all(", "match ",
 }  # fmt: skip
 
 

@@ -78,9 +78,7 @@ def test_characters_that_are_several_bytes(tmp_path: Path) -> None:
     )
     assert error.span.column == 27
     assert marked(error) == "nowhere"
-    error = refused(
-        tmp_path, "@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    y = ('→', nowhere)\n    return x\n"
-    )
+    error = refused(tmp_path, "@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    return x + ('→', nowhere)\n")
     assert marked(error).startswith("(")
 
 

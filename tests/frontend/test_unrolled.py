@@ -123,6 +123,10 @@ BODIES = {
     "what is read after a constant loop that may return": (
         "if a > b:\n    y = a\n    z = b\nelse:\n    y = z = b + 1\nfor i in range(3):\n    if a > i:\n        return z\n    z = i + b\nreturn y + z"
     ),
+    "what is read after a constant loop that sets it and always returns": (
+        "if a > b:\n    for k in WEIGHTS:\n        a = a + k\nelse:\n    k = 0\nfor i in range(3):\n    for k in WEIGHTS:\n"
+        "        return b + k\nreturn a + k"
+    ),
     "a constant loop that always returns": "for i in range(3):\n    return a + i\nreturn b",
 }  # fmt: skip
 
@@ -180,10 +184,16 @@ def test_as_many_rounds_as_may_be(tmp_path: Path) -> None:
     assert toolbox.load(tmp_path, bodies.text(0, body)).f0.functor_source.count("y = ") == 1025
 
 
-@pytest.mark.parametrize("values", ["(a, 1)", "(1, b + 2)", "a", "(1, 'x')"])
-def test_a_loop_over_what_is_not_constant_is_refused(values: str, tmp_path: Path) -> None:
-    with pytest.raises(PyMetalError, match=r"PM045: a loop over|PM033") as caught:
-        toolbox.load(tmp_path, bodies.text(0, f"for q in {values}:\n    a = a + q\nreturn a"))
+@pytest.mark.parametrize(
+    "values", ["a", "(1, 'x')", "range(3) if a else (1, 2)", "zip(a, WEIGHTS)", "enumerate(range(N(a)))"]
+)
+def test_a_loop_over_what_is_no_sequence_is_refused(values: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        PyMetalError, match=r"PM045: .*(a loop over|bounds that are not constants)|PM033|PM032"
+    ) as caught:
+        toolbox.load(
+            tmp_path, bodies.CONSTANTS + bodies.ROUNDS + bodies.text(0, f"for q in {values}:\n    a = a + q\nreturn a")
+        )
     assert caught.value.span is not None
 
 

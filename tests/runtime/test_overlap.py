@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from layouts import added
 
 import pymetal
-from pymetal import CallError, T
+from pymetal import CallError, ComplexOf, T
 from pymetal.runtime.overlap import has_internal_overlap, shares_elements
 
 
@@ -25,6 +25,11 @@ def summed(a: T, b: T) -> T:
 @pymetal.unary(dtypes=("floating", "integral", "bool", "complex"))
 def copied(a: T) -> T:
     return a
+
+
+@pymetal.binary(dtypes=torch.float32)
+def made_complex(a: T, b: T) -> ComplexOf[T]:
+    return complex(a, b)
 
 
 def whole(*shape: int) -> torch.Tensor:
@@ -344,6 +349,15 @@ def test_a_conjugated_input_in_place() -> None:
     expected = view + 1
     assert summed(view, 1, out=view) is view
     assert torch.equal(view, expected)
+
+
+def test_a_conjugated_output_after_a_plain_one() -> None:
+    """The launch that is kept of a call with real inputs is not taken for it."""
+    a, z = torch.tensor([1.0, 2.0]), torch.zeros(2, dtype=torch.complex64)
+    expected = made_complex(a, a)
+    for out in (z, z.conj(), z.conj()):
+        assert torch.equal(made_complex(a, a, out=out), expected)
+    assert torch.equal(z, expected.conj())
 
 
 # --- autograd --------------------------------------------------------------------------------------------------------

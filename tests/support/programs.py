@@ -60,7 +60,7 @@ class Writer:
         heads = ["if", *["elif"] * self.random.choice([0, 0, 1, 2])]
         shared = self.fresh() if self.random.random() < 0.5 else None
         for head in [*heads, "else"] if self.random.random() < 0.7 else heads:
-            lines.append(f"{head}:" if head == "else" else f"{head} {self.truth(variables, 2)}:")
+            lines.append(f"{head}:" if head == "else" else f"{head} {self.condition(variables, 2)}:")
             inner, after, falls = self.block(variables, depth - 1, self.random.randint(1, 2))
             if shared and falls:
                 inner.append(f"{shared} = {self.number(after, 2)}")
@@ -99,12 +99,16 @@ class Writer:
         if kind < 0.72:
             return f"-({a})"
         if kind < 0.82:
-            return f"({a} if {self.truth(variables, 1)} else {self.number(variables, depth - 1)})"
+            return f"({a} if {self.condition(variables, 1)} else {self.number(variables, depth - 1)})"
         if kind < 0.88:
             return f"T({self.truth(variables, 1)})"
         if self.floating:
             return f"{self.random.choice(FUNCTIONS)}({a})"
         return f"T({self.random.choice(['pymetal.int16', 'pymetal.int8', 'pymetal.uint8', 'pymetal.int64'])}({a}))"
+
+    def condition(self, variables: list[str], depth: int) -> str:
+        """An expression that is tested."""
+        return self.truth(variables, depth)
 
     def truth(self, variables: list[str], depth: int) -> str:
         """An expression that is true or false."""

@@ -281,3 +281,15 @@ def test_measured_errors_are_small(functors: ModuleType) -> None:
         assert 0 < row.kernel < (4 if row.dtype.name == "float32" else 0.52)
         assert len(row.at) == 2
     assert measure(functors.gt, functors.gt.reference, 2, functors.gt.ir.domain) == []
+
+
+def test_several_results_have_no_stub(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "several.py"
+    text = "import pymetal\nfrom pymetal import T\n\n@pymetal.unary\ndef both(x: T) -> tuple[T, T]:\n    return x, x\n"
+    path.write_text(text, encoding="utf-8")
+    assert call(upstream, path, "--pytorch", repository) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(
+        "both has 2 results, and a dispatch stub of PyTorch has one functor\nWrite the Metal file with"
+    )
+    assert "call exec_unary_kernel for each of both_0, both_1" in err
