@@ -176,10 +176,8 @@ def _match_arguments(ctx: ExpressionContext, node: ast.Call, env: Env, name: str
         if keyword.arg is None:
             raise ctx.source.refusal("keyword-argument", keyword, name=name, hint="Write them one by one.")
         if keyword.arg in given or keyword.arg not in parameters[signature.positional_only :]:
-            wanted, found = (
-                "each of its parameters once",
-                f"{keyword.arg!r} was given{' twice' * (keyword.arg in given)}",
-            )
+            many, found = ("one", "two were given") if keyword.arg in given else ("no", "it was given")
+            wanted = f"{many} argument {keyword.arg!r}"
             raise ctx.source.refusal("argument-count", keyword, name=name, wanted=wanted, found=found, hint=hint)
         given[keyword.arg] = keyword.value
     missing = next((n for n in parameters if n not in given and n not in defaults), None)
