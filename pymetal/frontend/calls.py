@@ -57,18 +57,18 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         if not isinstance(specialized, tuple):
             return specialized
         return _lower_invoke(ctx, node, name, *specialized)
-    check_keywords(ctx, node, callee)
     marked = getattr(callee, "__pymetal_op__", None)
     op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else None
+    handler, target = find_handler(callee), type_of_object(callee)
+    fact = getattr(callee, "__pymetal_fact__", None)
+    if any(known is not None for known in (op, handler, target, fact)):
+        check_keywords(ctx, node, callee)
     if op is not None:
         return ctx.arithmetic.apply(op, lower_arguments(ctx, node, env, op.arity), ctx.source.span(node), name)
-    handler = find_handler(callee)
     if handler is not None:
         return handler(ctx, node, env)
-    fact = getattr(callee, "__pymetal_fact__", None)
     if fact is not None:
         return _lower_fact(ctx, node, env, fact)
-    target = type_of_object(callee)
     if target is not None:
         return _lower_cast(ctx, node, env, target)
     hint = call_hint(callee, names)
