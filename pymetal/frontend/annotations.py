@@ -298,5 +298,6 @@ def _parse_results(source: Source, node: ast.expr) -> tuple[tuple[Annotation, as
 
 def _annotation(source: Source, arg: ast.arg, *, scalar: bool = False) -> Annotation:
     if arg.annotation is None:
-        raise source.refusal("missing-annotation", arg, name=arg.arg, functor=source.node.name)
+        hint = f"Write `{arg.arg}: T`."
+        raise source.refusal("missing-annotation", arg, name=arg.arg, functor=source.node.name, hint=hint)
     return parse_type(source, arg.annotation, scalar=scalar)
