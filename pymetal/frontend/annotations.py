@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, get_origin
 
+import torch
+
 from pymetal import dtypes, ir
 from pymetal.arity import ARITIES, Arity
 from pymetal.dtypes import DType, TypeApplication, TypeFunction, TypeVariable, python_number
@@ -146,6 +148,9 @@ def type_of_object(value: object) -> ir.Type | None:
         return ir.Concrete(value)
     if value is float:
         return ir.FLOAT
+    if isinstance(value, torch.dtype):
+        found = dtypes.from_torch(value)
+        return None if found not in dtypes.ALL else ir.Concrete(found)
     if isinstance(value, type) and value.__module__ == "numpy":  # numpy.float32, not imported for this
         found = dtypes.BY_NAME.get(value.__name__, dtypes.bool_ if value.__name__ == "bool" else None)
         return None if found is None else ir.Concrete(found)

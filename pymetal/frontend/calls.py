@@ -59,7 +59,7 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         return _lower_invoke(ctx, node, name, *specialized)
     marked = getattr(callee, "__pymetal_op__", None)
     op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else None
-    handler, target = find_handler(callee), type_of_object(callee)
+    handler, target = find_handler(callee), type_of_object(callee) if callable(callee) else None
     fact = getattr(callee, "__pymetal_fact__", None)
     if any(known is not None for known in (op, handler, target, fact)):
         check_keywords(ctx, node, callee)

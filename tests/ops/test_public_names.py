@@ -306,6 +306,12 @@ def test_casts(method: str, tmp_path: Path) -> None:
     assert torch.equal(got, x.to(getattr(torch, dtype)))
 
 
+def test_dtypes_of_torch_are_annotations(tmp_path: Path) -> None:
+    x = torch.tensor([0.0, 1.5, -2.0])
+    bits = written(tmp_path, "metal.as_type(x, torch.int32)", "float32", "torch.int32")
+    assert torch.equal(bits.reference(x), x.view(torch.int32))
+
+
 def test_numpy_s_types_are_casts(tmp_path: Path) -> None:
     x = torch.tensor([-3, 0, 7])
     assert torch.equal(written(tmp_path, "np.float32(x) / 2", "integral", "pymetal.float32").reference(x), x / 2)
