@@ -17,29 +17,12 @@ from typing import TYPE_CHECKING, Any
 from pymetal.decorators import binary, ternary, unary
 from pymetal.dtypes import (
     Complex,
-    ComplexOf,
     Floating,
     Integral,
-    OpMath,
     Real,
-    RealOf,
     Signed,
     T,
     Unsigned,
-    bfloat16,
-    bool_,
-    complex32,
-    complex64,
-    float16,
-    float32,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
 )
 from pymetal.errors import (
     CallError,
@@ -58,6 +41,47 @@ from pymetal.intrinsics import is_bool, is_complex, is_floating, is_integral, is
 
 if TYPE_CHECKING:
     from pymetal import host
+
+    # To a type checker a dtype is what T is: an annotation, and a function in a body.
+    from pymetal.dtypes import T as bfloat16
+    from pymetal.dtypes import T as bool_
+    from pymetal.dtypes import T as complex32
+    from pymetal.dtypes import T as complex64
+    from pymetal.dtypes import T as float16
+    from pymetal.dtypes import T as float32
+    from pymetal.dtypes import T as int8
+    from pymetal.dtypes import T as int16
+    from pymetal.dtypes import T as int32
+    from pymetal.dtypes import T as int64
+    from pymetal.dtypes import T as uint8
+    from pymetal.dtypes import T as uint16
+    from pymetal.dtypes import T as uint32
+    from pymetal.dtypes import T as uint64
+
+    # Subscripted too, which an alias is not: a name that is nowhere again.
+    from pymetal.dtypes import nowhere as ComplexOf  # type: ignore[attr-defined]
+    from pymetal.dtypes import nowhere as OpMath  # type: ignore[attr-defined]
+    from pymetal.dtypes import nowhere as RealOf  # type: ignore[attr-defined]
+else:
+    from pymetal.dtypes import (
+        ComplexOf,
+        OpMath,
+        RealOf,
+        bfloat16,
+        bool_,
+        complex32,
+        complex64,
+        float16,
+        float32,
+        int8,
+        int16,
+        int32,
+        int64,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+    )
 
 __version__ = "0.1.0"
 

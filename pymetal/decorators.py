@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from pymetal.arity import BINARY, TERNARY, UNARY, Arity
 from pymetal.errors import CallError, nearest, public
 from pymetal.functor import Functor
 from pymetal.promotion import PromotionName
 
-Decorated = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Make(Protocol):
+    """A decorator that keeps the parameters of what it decorates."""
+
+    def __call__(self, function: Callable[P, R], /) -> Functor[P, R]: ...
+
+
 _KEYWORDS = ("promotion", "dtypes", "opmath", "max_ulp")
 
 
@@ -29,25 +38,25 @@ class Decorator:
         self.__name__ = arity.name
 
     @overload
-    def __call__(self, function: Decorated, /) -> Functor: ...
+    def __call__(self, function: Callable[P, R], /) -> Functor[P, R]: ...
 
     @overload
     def __call__(
         self, /, *, promotion: PromotionName = ..., dtypes: object = ..., opmath: bool = ..., max_ulp: object = ...
-    ) -> Callable[[Decorated], Functor]: ...
+    ) -> Make: ...
 
     @public
     def __call__(
-        self, function: Decorated | None = None, /, *, promotion: PromotionName | None = None, dtypes: object = None,
-        opmath: bool = False, max_ulp: object = None, **unknown: object,
-    ) -> Functor | Callable[[Decorated], Functor]:  # fmt: skip
+        self, function: Callable[..., Any] | None = None, /, *, promotion: PromotionName | None = None,
+        dtypes: object = None, opmath: bool = False, max_ulp: object = None, **unknown: object,
+    ) -> Functor[..., Any] | Make:  # fmt: skip
         """Makes a functor of `function`; without one, returns a decorator that does.
 
         Args:
             promotion: torch's promotion kind: "default", "int_to_float", "always_bool", "complex_to_float",
-                "bool_to_long", "no_opmath".
-            dtypes: the registered element types: torch dtypes, or "floating", "integral", "bool", "complex", or
-                several of these.
+                "bool_to_long", "no_opmath". Without it, "always_bool" where the result is annotated `bool`.
+            dtypes: the registered element types: dtypes or their names, or "floating", "integral", "bool", "complex",
+                or several of these.
             opmath: compute half and bfloat in float, and round the result once.
             max_ulp: the largest error that `pymetal check` accepts, in units in the last place: a number, or a dict
                 from what `dtypes=` takes to numbers.
@@ -64,7 +73,7 @@ class Decorator:
             )
 
         @public
-        def make(f: Decorated) -> Functor:
+        def make(f: Callable[P, R], /) -> Functor[P, R]:
             return Functor(f, self._arity, promotion, dtypes, opmath, max_ulp)
 
         return make if function is None else make(function)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+import typing
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import torch
+from typing_extensions import ParamSpec, TypeVar
 
 from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
@@ -27,11 +29,24 @@ if TYPE_CHECKING:
 Scalar = bool | int | float | complex
 
 
-class Functor(Operation):
-    """An elementwise operator written as a typed Python function."""
+P = ParamSpec("P", default=...)
+R = TypeVar("R", default=Any)
+_Out = TypeVar("_Out", torch.Tensor, tuple[torch.Tensor, ...])
+
+
+class Functor(Operation, Generic[P, R]):
+    """An elementwise operator written as a typed Python function.
+
+    To type checkers it has the parameters `P` of that function, whose result is annotated `R`; it returns a tensor, or
+    a tuple of as many as the annotation has.
+    """
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[P, R]
 
     def __init__(
-        self, function: Callable[..., Any], arity: Arity, promotion: PromotionName | None = None, dtypes: object = None,
+        self, function: Callable[P, R], arity: Arity, promotion: PromotionName | None = None, dtypes: object = None,
         opmath: bool = False, max_ulp: object = None,
     ) -> None:  # fmt: skip
         given, budget = None if promotion is None else find_promotion(promotion), parse_budget(max_ulp)
@@ -41,8 +56,29 @@ class Functor(Operation):
         super().__init__(body, arity, row, wanted, opmath, budget, max_ulp)
         functools.update_wrapper(self, function)
 
+    if TYPE_CHECKING:
+        # T and dtypes are Any, so `-> T` is the first of these, and `-> bool` the third. Python's type system has no
+        # parameter between P.args and P.kwargs: with out= the other arguments are not checked.
+        @typing.overload  # type: ignore[override]
+        def __call__(  # type: ignore[overload-overlap]
+            self: Functor[P, torch.Tensor], /, *args: P.args, **scalars: P.kwargs
+        ) -> torch.Tensor: ...
+
+        @typing.overload
+        def __call__(  # type: ignore[overload-overlap]
+            self: Functor[P, tuple[Any, ...]], /, *args: P.args, **scalars: P.kwargs
+        ) -> tuple[torch.Tensor, ...]: ...
+
+        @typing.overload
+        def __call__(self, /, *args: P.args, **scalars: P.kwargs) -> torch.Tensor: ...
+
+        @typing.overload
+        def __call__(self, /, *args: Any, out: _Out, **scalars: Any) -> _Out: ...
+
+        def __call__(self, /, *args: Any, **scalars: Any) -> Any: ...
+
     @public
-    def overload(self, function: Callable[..., Any]) -> Functor:
+    def overload(self, function: Callable[..., Any]) -> Functor[P, R]:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
 
         A dtype is served by the body with the narrowest annotation that admits it. Without `dtypes=` the functor is
@@ -63,7 +99,7 @@ class Functor(Operation):
         return self
 
     @public
-    def jit_source(self, *args: Any, **scalars: Any) -> str:
+    def jit_source(self, /, *args: P.args, **scalars: P.kwargs) -> str:
         """Returns the Metal text that a call with these arguments compiles and runs.
 
         Args:
@@ -77,7 +113,7 @@ class Functor(Operation):
 
     @public
     def explain(
-        self, *args: Any, out: torch.Tensor | tuple[torch.Tensor, ...] | None = None, **scalars: Any
+        self, /, *args: Any, out: torch.Tensor | tuple[torch.Tensor, ...] | None = None, **scalars: Any
     ) -> str:  # fmt: skip
         """Describes how a call with these arguments runs: dtypes, kernel, grid. Nothing is compiled or run.
 
@@ -95,7 +131,7 @@ class Functor(Operation):
         return f"{text}\n  note: {note}" if note else text
 
     @public
-    def trace(self, *tensors: torch.Tensor | Scalar, **scalars: Any) -> list[Event]:
+    def trace(self, /, *tensors: torch.Tensor | Scalar, **scalars: Any) -> list[Event]:
         """Finds where a NaN first appears, an integer overflows, or is divided by zero, with a debug build on the CPU.
 
         Args:
@@ -158,7 +194,7 @@ class Functor(Operation):
 
     def __reduce__(self) -> str:
         # Pickled as functions are: by the name under which the module has it.
-        return str(self.__qualname__)  # type: ignore[attr-defined]
+        return self.__qualname__
 
 
 def _body(function: Callable[..., Any], arity: Arity) -> Body:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic
+
+from typing_extensions import ParamSpec, TypeVar
 
 from pymetal import ir
 from pymetal.codegen.names import identifier
@@ -14,15 +16,18 @@ from pymetal.frontend.annotations import Definition, Signature, default_values, 
 from pymetal.frontend.overloads import Body, check_helper
 from pymetal.frontend.source import read_source
 
+P = ParamSpec("P", default=...)
+R = TypeVar("R", default=Any)
 
-class Helper:
+
+class Helper(Generic[P, R]):
     """A typed Python function that functors, and other helpers, call.
 
     It is generic in the element type of its annotations, and serves the dtypes at which its body type-checks. In Metal
     it is an inline function; outside a functor it is the Python function, on tensors.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[P, R]) -> None:
         self._function = function
         self._bodies = [self._body(function)]
         self._check()
@@ -52,7 +57,7 @@ class Helper:
         return Definition(signature, named, failures)
 
     @public
-    def overload(self, function: Callable[..., Any]) -> Helper:
+    def overload(self, function: Callable[..., Any]) -> Helper[P, R]:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
 
         Raises:
@@ -73,7 +78,7 @@ class Helper:
             raise
         return self
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         """Calls the Python function itself, on tensors of any shape or on numbers."""
         return self._function(*args, **keywords)
 
@@ -82,7 +87,7 @@ class Helper:
 
 
 @public
-def func(function: Callable[..., Any]) -> Helper:
+def func(function: Callable[P, R]) -> Helper[P, R]:
     """Makes a helper function that functors and other helpers call.
 
     Args:

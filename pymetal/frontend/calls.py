@@ -16,6 +16,7 @@ from pymetal.frontend.builtin_calls import cast, check_count, check_variable, fi
 from pymetal.frontend.context import Env, ExpressionContext
 from pymetal.frontend.method_calls import lower_method
 from pymetal.frontend.names import describe, is_dotted, public_names, root, static_value
+from pymetal.frontend.plain_functions import specialize
 from pymetal.frontend.suggestions import CALLABLE, call_hint
 from pymetal.frontend.torch_calls import check_keywords, lower_function
 from pymetal.ir import Const, Expr, Invoke, Type, Weak
@@ -51,22 +52,25 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     names = public_names(callee)
     if (result := lower_function(ctx, node, env, names)) is not None:
         return result
-    check_keywords(ctx, node, callee)
+    if isinstance(callee, types.FunctionType) and not names and find_handler(callee) is None:
+        specialized = specialize(ctx, node, env, callee)
+        if not isinstance(specialized, tuple):
+            return specialized
+        return _lower_invoke(ctx, node, name, *specialized)
     marked = getattr(callee, "__pymetal_op__", None)
     op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else None
+    handler, target = find_handler(callee), type_of_object(callee) if callable(callee) else None
+    fact = getattr(callee, "__pymetal_fact__", None)
+    if any(known is not None for known in (op, handler, target, fact)):
+        check_keywords(ctx, node, callee)
     if op is not None:
         return ctx.arithmetic.apply(op, lower_arguments(ctx, node, env, op.arity), ctx.source.span(node), name)
-    handler = find_handler(callee)
     if handler is not None:
         return handler(ctx, node, env)
-    fact = getattr(callee, "__pymetal_fact__", None)
     if fact is not None:
         return _lower_fact(ctx, node, env, fact)
-    target = type_of_object(callee)
     if target is not None:
         return _lower_cast(ctx, node, env, target)
-    if isinstance(callee, types.FunctionType) and not names:
-        raise ctx.source.refusal("undecorated", node.func, name=name)
     hint = call_hint(callee, names)
     raise ctx.source.refusal("not-callable", node.func, name=name, what=describe(callee), hint=hint)
 
@@ -151,6 +155,9 @@ def _lower_invoke(ctx: ExpressionContext, node: ast.Call, name: str, callee: Def
             found, wanted = typing.describe(value.type), typing.describe(target)
             raise ctx.source.refusal("argument-type", node, name=name, found=found, wanted=wanted)
         converted.append(ctx.arithmetic.convert(value, target))
+    numbers = [o.function.result for o in callee.checked.overloads if isinstance(o.function.result, Weak)]
+    if len(numbers) == len(callee.checked.overloads) and len(set(numbers)) == 1:  # of Python numbers alone
+        return Invoke(callee.checked, tuple(converted), bound, numbers[0], span)
     result = typing.map(bound, lambda d: _result_dtype(callee, d))
     if result is None:
         raise ctx.source.refusal("no-common-type", node, a=f"the result of {name}", b=typing.describe(bound))
@@ -169,10 +176,8 @@ def _match_arguments(ctx: ExpressionContext, node: ast.Call, env: Env, name: str
         if keyword.arg is None:
             raise ctx.source.refusal("keyword-argument", keyword, name=name, hint="Write them one by one.")
         if keyword.arg in given or keyword.arg not in parameters[signature.positional_only :]:
-            wanted, found = (
-                "each of its parameters once",
-                f"{keyword.arg!r} was given{' twice' * (keyword.arg in given)}",
-            )
+            many, found = ("one", "two were given") if keyword.arg in given else ("no", "it was given")
+            wanted = f"{many} argument {keyword.arg!r}"
             raise ctx.source.refusal("argument-count", keyword, name=name, wanted=wanted, found=found, hint=hint)
         given[keyword.arg] = keyword.value
     missing = next((n for n in parameters if n not in given and n not in defaults), None)

@@ -13,7 +13,7 @@ from pymetal.frontend.arithmetic import Arithmetic, number, weak
 from pymetal.frontend.builtin_calls import PARTS, lower_part
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.comparisons import lower_compare
-from pymetal.frontend.context import Env
+from pymetal.frontend.context import Define, Env
 from pymetal.frontend.liveness import NO_NAMES, Names
 from pymetal.frontend.names import describe, is_dotted, python_number, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct
@@ -36,8 +36,9 @@ _MAX_TABLE = 4096
 class ExpressionLowering:
     """Lowers the expressions of one function, for one group of dtypes."""
 
-    def __init__(self, source: Source, typing: Typing, body_type: Type) -> None:
+    def __init__(self, source: Source, typing: Typing, body_type: Type, define: Define) -> None:
         self.source = source
+        self.define = define
         self.typing = typing
         self.subexpressions = CommonSubexpressions(source, typing)
         self.arithmetic = Arithmetic(typing, self.subexpressions)

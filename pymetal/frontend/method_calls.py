@@ -74,13 +74,12 @@ def _written_type(ctx: ExpressionContext, node: ast.expr, env: Env) -> Type:
     near = ""
     if is_dotted(node) and _is_outside(ctx, node, env):
         found = static_value(ctx.source, node)
-        if isinstance(found, torch.dtype):
-            found = dtypes.from_torch(found)
-            near = ": Metal has no double, write torch.float32" if found in dtypes.DOUBLES else ""
-        type_ = None if near else type_of_object(found)
+        type_ = type_of_object(found)
         if type_ is not None:
             check_variable(ctx, found, node)
             return ctx.element_type(type_)
+        if found in (torch.float64, torch.complex128):
+            near = ": Metal has no double, write torch.float32"
     raise ctx.source.refusal("annotation", node, found=ast.unparse(node), near=near)
 
 

@@ -84,7 +84,7 @@ REFUSALS: dict[str, Refusal] = {
     "not-callable": Refusal(
         15, "{name!r} is {what} and cannot be called in a functor"),
     "undecorated": Refusal(
-        16, "{name!r} is a plain Python function and has no Metal text", "Decorate it with @pymetal.func."
+        16, "{name!r} cannot be called here: {reason}"
     ),
     # calls
     "argument-count": _type(17, "{name} takes {wanted} but {found}"),

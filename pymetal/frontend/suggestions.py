@@ -12,32 +12,44 @@ from pymetal.errors import nearest
 CALLABLE = "A body calls metal.*, functions of math and torch that have Metal text, dtypes and @pymetal.func functions."
 # What to write for functions that no other one replaces, by the last part of their names.
 WAYS = {
-    "addcdiv": "a + b / c",
-    "addcmul": "a + b * c",
+    "addcdiv": "a + value * b / c",
+    "addcmul": "a + value * b * c",
+    "all": "x != 0",
+    "angle": "math.atan2(z.imag, z.real)",
+    "any": "x != 0",
+    "as_tensor": "the number itself",
     "cbrt": "metal.copysign(metal.pow(abs(x), 1 / 3), x)",
     "comb": "a loop: `for i in range(k): r = r * (n - i) // (i + 1)`",
     "dist": "math.hypot(a - b, c - d)",
     "elu": "x if x > 0 else math.expm1(x)",
     "factorial": "a loop: `for i in range(1, n + 1): r = r * i`",
     "float_power": "a ** b",
+    "finfo": "EPS = torch.finfo(torch.float32).eps outside the functor, and EPS here",
     "fsum": "a + b",
     "gelu": "0.5 * x * (1 + math.erf(x / math.sqrt(2)))",
+    "full": "the number itself",
     "hardsigmoid": "torch.clamp(x / 6 + 0.5, 0, 1)",
     "hardswish": "x * torch.clamp(x + 3, 0, 6) / 6",
     "heaviside": "1 if x > 0 else y if x == 0 else 0",
-    "isclose": "abs(a - b) <= 1e-9 * max(abs(a), abs(b))",
+    "iinfo": "MOST = torch.iinfo(torch.int32).max outside the functor, and MOST here",
+    "isclose": "abs(a - b) <= 1e-8 + 1e-5 * abs(b)",
     "isqrt": "pymetal.int64(math.sqrt(n))",
     "item": "x itself: it is one number",
+    "l1_loss": "abs(a - b)",
     "logit": "math.log(x / (1 - x))",
+    "masked_fill": "`v if c else x`",
     "mish": "x * math.tanh(torch.nn.functional.softplus(x))",
+    "mse_loss": "(a - b) ** 2",
     "nan_to_num": "0 if math.isnan(x) else x",
     "perm": "a loop: `for i in range(k): r = r * (n - i)`",
     "prod": "a * b",
     "rsub": "b - a",
+    "polar": "complex(a * math.cos(b), a * math.sin(b))",
     "softsign": "x / (1 + abs(x))",
     "sum": "a + b",
     "sumprod": "a * b + c * d",
     "tanhshrink": "x - math.tanh(x)",
+    "tensor": "the number itself",
     "ulp": "math.nextafter(x, math.inf) - x",
     "where": "`a if c else b`",
 }
@@ -77,7 +89,8 @@ def unknown_method(name: str, value: str, others: Iterable[str]) -> tuple[str, s
     listed = "A value has the methods of a tensor that have Metal text."
     if (reason := _reason(name)) is not None:
         return "", reason
-    near = nearest(name, [*methods(), *others])
+    is_known = hasattr(torch.Tensor, name) and not name.endswith("_")  # a method that is not misspelt
+    near = None if is_known else nearest(name, [*methods(), *others])
     return f"; did you mean {value}.{near}()?" if near else "", listed
 
 
@@ -91,6 +104,8 @@ def call_hint(callee: object, names: list[str]) -> str:
     """What to call in place of `callee`, which has no Metal text; `names` are those of math, torch and numpy."""
     if isinstance(callee, torch.dtype):
         return f"Write x.to({callee})."
+    if isinstance(callee, type) and callee.__module__ == "torch" and (reason := _reason(callee.__name__)) is not None:
+        return reason
     if isinstance(callee, type) and issubclass(callee, float | complex):  # numpy's
         return "Metal has no double: write float(x)."
     for name in (n.rpartition(".")[2] for n in names):
@@ -102,8 +117,8 @@ def call_hint(callee: object, names: list[str]) -> str:
     return CALLABLE
 
 
-def keyword_hint(callee: object, name: str, keyword: str) -> str:
-    """What to write in place of a call of `callee` with a keyword argument."""
+def keyword_hint(callee: object, name: str, keyword: str, given: int | None = None) -> str:
+    """What to write in place of a call of `callee` with a keyword argument; `given` are all others that it takes."""
     if callee is round or keyword == "decimals":
         return f"Write {name}(x * 100) / 100 for two digits."
     if callee in (max, min) and keyword in ("key", "default"):
@@ -112,4 +127,6 @@ def keyword_hint(callee: object, name: str, keyword: str) -> str:
         return f"Write {'a + alpha * b' if name.endswith('add') else 'a - alpha * b'}."
     if keyword in ("inplace", "out"):
         return f"Omit {keyword!r}: a functor returns its value."
+    if given is not None:
+        return f"Call it as {name}({', '.join('xyzw'[:given])})."
     return f"Pass {keyword!r} by position."

@@ -11,6 +11,7 @@ from pymetal.frontend.arithmetic import weak
 from pymetal.frontend.builtin_calls import (
     Handler,
     MethodCall,
+    cast,
     check_count,
     lower_arguments,
     lower_complex,
@@ -32,33 +33,40 @@ def lower_function(ctx: ExpressionContext, node: ast.Call, env: Env, names: list
             return _FORMS[ops.FORMS[name]](ctx, node, env)
         op = ops.find(name)
         if op is not None:
-            check_keywords(ctx, node)
+            check_keywords(ctx, node, arity=op.arity)
             arguments = lower_arguments(ctx, node, env, op.arity)
             return ctx.arithmetic.apply(op, arguments, ctx.source.span(node), ast.unparse(node.func))
     return None
 
 
-def check_keywords(ctx: ExpressionContext, node: ast.Call, callee: object = None) -> None:
-    """Checks that there are no keyword arguments."""
+def check_keywords(ctx: ExpressionContext, node: ast.Call, callee: object = None, arity: int | None = None) -> None:
+    """Checks that there are no keyword arguments; `arity` is the number of arguments that are all there are."""
     for keyword in node.keywords:
-        if keyword.arg is None:
-            raise ctx.source.refusal("starred", keyword)
-        name = ast.unparse(node.func)
-        hint = keyword_hint(callee, name, keyword.arg)
-        raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
+        raise _wrong_keyword(ctx, node, keyword, callee, arity)
+
+
+def _wrong_keyword(
+    ctx: ExpressionContext, node: ast.Call, keyword: ast.keyword, callee: object = None, arity: int | None = None
+) -> PyMetalError:
+    if keyword.arg is None:
+        return ctx.source.refusal("starred", keyword)
+    name = ast.unparse(node.func)
+    given = len(node.args) if arity is not None and len(node.args) >= arity else None
+    hint = keyword_hint(callee, name, keyword.arg, None if given is None else given - isinstance(node, MethodCall))
+    return ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
 
 
 def bind(ctx: ExpressionContext, node: ast.Call, required: int, *parameters: str) -> list[ast.expr | None]:
     """The arguments in the order of `parameters`, by position or by name; None for those left out, or given as None."""
     bound: dict[str, ast.expr] = dict(zip(parameters, node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg not in parameters or keyword.arg in bound:
-            check_keywords(ctx, node)
-        assert keyword.arg is not None
+        if keyword.arg is None or keyword.arg not in parameters or keyword.arg in bound:
+            raise _wrong_keyword(ctx, node, keyword)
         bound[keyword.arg] = keyword.value
     if len(node.args) > len(parameters) or not bound.keys() >= set(parameters[:required]):
         raise _wrong_count(ctx, node, required, parameters)
-    nothing = [name for name, value in bound.items() if isinstance(value, ast.Constant) and value.value is None]
+    optional = parameters[required:]
+    nothing = [n for n in optional if isinstance(value := bound.get(n), ast.Constant) and value.value is None]
     return [None if name in nothing else bound.get(name) for name in parameters]
 
 
@@ -166,6 +174,17 @@ def _square(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     return ctx.arithmetic.power(ctx.lower(node.args[0], env), weak(2, span), span)
 
 
+def _full_like(value: int | None) -> Handler:
+    """A constant of the type of the first argument: `value`, or the second argument."""
+
+    def lower(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+        span = ctx.source.span(node)
+        like, *given = (ctx.lower(a, env) for a in node.args)
+        return cast(ctx, given[0] if given else weak(value or 0, span), like.type, span)
+
+    return _plain(1 if value is not None else 2, lower)
+
+
 def _reciprocal(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     span = ctx.source.span(node)
     return ctx.arithmetic.apply(rows.TRUEDIV, [weak(1, span), ctx.lower(node.args[0], env)], span)
@@ -220,6 +239,9 @@ _FORMS: dict[str, Handler] = {
     "logical_xor": _logical(rows.NE),
     "logical_not": _logical(rows.NOT),
     "unchanged": _plain(1, lambda ctx, node, env: ctx.lower(node.args[0], env)),
+    "zeros_like": _full_like(0),
+    "ones_like": _full_like(1),
+    "full_like": _full_like(None),
     "real": _part("real"),
     "imag": _part("imag"),
     "complex": _plain(2, lower_complex),

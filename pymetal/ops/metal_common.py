@@ -104,25 +104,13 @@ _choice(
     "abs", 1, torch.abs, on_wide(integers.absolute), lambda x, r: (x.sign(),), lambda mp, x: abs(x), signed_zero=True
 )
 _choice(
-    "min",
-    2,
-    torch.fmin,
-    on_wide(integers.least),
-    _extreme_partials(larger=False),
-    exact.fmin,
-    AND,
+    "min", 2, torch.fmin, on_wide(integers.least), _extreme_partials(larger=False), exact.fmin, AND,
     also="torch.fmin numpy.fmin",
-)
+)  # fmt: skip
 _choice(
-    "max",
-    2,
-    torch.fmax,
-    on_wide(integers.greatest),
-    _extreme_partials(larger=True),
-    exact.fmax,
-    OR,
+    "max", 2, torch.fmax, on_wide(integers.greatest), _extreme_partials(larger=True), exact.fmax, OR,
     also="torch.fmax numpy.fmax",
-)
+)  # fmt: skip
 _choice("min3", 3, _of_three(torch.fmin), on_wide(_of_three(integers.least)), _chosen_partials, exact.fmin)
 _choice("max3", 3, _of_three(torch.fmax), on_wide(_of_three(integers.greatest)), _chosen_partials, exact.fmax)
 _choice("median3", 3, _median, on_wide(integers.median), _chosen_partials, _median_exact)

@@ -159,21 +159,15 @@ def power_partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
 
 _maths("exp", torch.exp, lambda x, r: (r,), "exp", also="math.exp torch.exp numpy.exp")
 _maths(
-    "exp2",
-    torch.exp2,
-    lambda x, r: (r * _LN2,),
-    lambda mp, x: mp.power(2, x),
+    "exp2", torch.exp2, lambda x, r: (r * _LN2,), lambda mp, x: mp.power(2, x),
     also="math.exp2 torch.exp2 torch.special.exp2 numpy.exp2",
-)
+)  # fmt: skip
 _maths("exp10", _exp10, lambda x, r: (r * _LN10,), lambda mp, x: mp.power(10, x))
 _maths("log", torch.log, lambda x, r: (1 / x,), "log", also="math.log torch.log numpy.log")
 _maths(
-    "log2",
-    torch.log2,
-    lambda x, r: (1 / (x * _LN2),),
-    lambda mp, x: mp.log(x) / mp.log(2),
+    "log2", torch.log2, lambda x, r: (1 / (x * _LN2),), lambda mp, x: mp.log(x) / mp.log(2),
     also="math.log2 torch.log2 numpy.log2",
-)
+)  # fmt: skip
 _maths("log10", torch.log10, lambda x, r: (1 / (x * _LN10),), "log10", also="math.log10 torch.log10 numpy.log10")
 _maths("sin", torch.sin, lambda x, r: (x.call("metal.precise.cos"),), "sin", also="math.sin torch.sin numpy.sin")
 _maths("cos", torch.cos, lambda x, r: (-x.call("metal.precise.sin"),), "cos", also="math.cos torch.cos numpy.cos")
@@ -182,52 +176,34 @@ _maths("sinpi", _sinpi, lambda x, r: (math.pi * x.call("metal.precise.cospi"),),
 _maths("cospi", _cospi, lambda x, r: (-math.pi * x.call("metal.precise.sinpi"),), "cospi")
 _maths("tanpi", _tanpi, lambda x, r: (math.pi * (1 + r * r),), lambda mp, x: mp.sinpi(x) / mp.cospi(x))
 _maths(
-    "asin",
-    torch.asin,
-    lambda x, r: ((1 - x * x).call("metal.precise.rsqrt"),),
-    "asin",
+    "asin", torch.asin, lambda x, r: ((1 - x * x).call("metal.precise.rsqrt"),), "asin",
     also="math.asin torch.asin torch.arcsin numpy.arcsin",
-)
+)  # fmt: skip
 _maths(
-    "acos",
-    torch.acos,
-    lambda x, r: (-(1 - x * x).call("metal.precise.rsqrt"),),
-    "acos",
+    "acos", torch.acos, lambda x, r: (-(1 - x * x).call("metal.precise.rsqrt"),), "acos",
     also="math.acos torch.acos torch.arccos numpy.arccos",
-)
+)  # fmt: skip
 _maths(
     "atan", torch.atan, lambda x, r: (1 / (x * x + 1),), "atan", also="math.atan torch.atan torch.arctan numpy.arctan"
 )
 _maths("sinh", torch.sinh, lambda x, r: (x.call("metal.precise.cosh"),), "sinh", also="math.sinh torch.sinh numpy.sinh")
 _maths("cosh", torch.cosh, lambda x, r: (x.call("metal.precise.sinh"),), "cosh", also="math.cosh torch.cosh numpy.cosh")
 _maths(
-    "tanh",
-    torch.tanh,
-    lambda x, r: (1 - r * r,),
-    "tanh",
+    "tanh", torch.tanh, lambda x, r: (1 - r * r,), "tanh",
     also="math.tanh torch.tanh torch.nn.functional.tanh numpy.tanh",
-)
+)  # fmt: skip
 _maths(
-    "asinh",
-    torch.asinh,
-    lambda x, r: ((x * x + 1).call("metal.precise.rsqrt"),),
-    "asinh",
+    "asinh", torch.asinh, lambda x, r: ((x * x + 1).call("metal.precise.rsqrt"),), "asinh",
     also="math.asinh torch.asinh torch.arcsinh numpy.arcsinh",
-)
+)  # fmt: skip
 _maths(
-    "acosh",
-    torch.acosh,
-    lambda x, r: ((x * x - 1).call("metal.precise.rsqrt"),),
-    "acosh",
+    "acosh", torch.acosh, lambda x, r: ((x * x - 1).call("metal.precise.rsqrt"),), "acosh",
     also="math.acosh torch.acosh torch.arccosh numpy.arccosh",
-)
+)  # fmt: skip
 _maths(
-    "atanh",
-    torch.atanh,
-    lambda x, r: (1 / (1 - x * x),),
-    "atanh",
+    "atanh", torch.atanh, lambda x, r: (1 / (1 - x * x),), "atanh",
     also="math.atanh torch.atanh torch.arctanh numpy.arctanh",
-)
+)  # fmt: skip
 _maths("sqrt", torch.sqrt, lambda x, r: (0.5 / r,), "sqrt", also="math.sqrt torch.sqrt numpy.sqrt")
 _maths("rsqrt", torch.rsqrt, lambda x, r: (-0.5 * (r * r * r),), lambda mp, x: 1 / mp.sqrt(x), also="torch.rsqrt")
 _maths("fabs", torch.abs, lambda x, r: (x.sign(),), lambda mp, x: abs(x), also="math.fabs numpy.fabs", rounds=False)

@@ -63,36 +63,22 @@ def _exp(x: Term) -> Term:
 # --- error functions -------------------------------------------------------------------------------------------------
 
 _c10(
-    "erf",
-    torch.erf,
-    lambda x, r: (_TWO_OVER_SQRT_PI * _exp(-(x * x)),),
-    "erf",
+    "erf", torch.erf, lambda x, r: (_TWO_OVER_SQRT_PI * _exp(-(x * x)),), "erf",
     also="math.erf metal.erf torch.erf torch.special.erf",
-)
+)  # fmt: skip
 # Up to 2.13 it is 1 - erf(x), which has no digit left from x = 4 on.
 _c10(
-    "erfc",
-    torch.erfc,
-    lambda x, r: (-_TWO_OVER_SQRT_PI * _exp(-(x * x)),),
-    "erfc",
-    since=(2, 9),
+    "erfc", torch.erfc, lambda x, r: (-_TWO_OVER_SQRT_PI * _exp(-(x * x)),), "erfc", since=(2, 9),
     also="math.erfc metal.erfc torch.erfc torch.special.erfc",
-)
+)  # fmt: skip
 _c10(
-    "erfcx",
-    torch.special.erfcx,
-    lambda x, r: (2 * x * r - _TWO_OVER_SQRT_PI,),
-    exact_of.erfcx,
-    since=(2, 11),
+    "erfcx", torch.special.erfcx, lambda x, r: (2 * x * r - _TWO_OVER_SQRT_PI,), exact_of.erfcx, since=(2, 11),
     also="torch.special.erfcx",
-)
+)  # fmt: skip
 _c10(
-    "erfinv",
-    torch.erfinv,
-    lambda x, r: (_SQRT_PI / 2 * _exp(r * r),),
-    "erfinv",
+    "erfinv", torch.erfinv, lambda x, r: (_SQRT_PI / 2 * _exp(r * r),), "erfinv",
     also="torch.erfinv torch.special.erfinv",
-)
+)  # fmt: skip
 # c10's lacks the low part of ln 2: it is off by 1.4e-6 for each power of two in the result. Python's is another row.
 _c10("expm1f", torch.expm1, lambda x, r: (r + 1,), "expm1")
 
@@ -113,7 +99,7 @@ row(
 # --- gamma functions -------------------------------------------------------------------------------------------------
 
 
-def _gamma(x: Tensor) -> Tensor:
+def gamma(x: Tensor) -> Tensor:
     """The gamma function; NaN at negative integers and -inf."""
     wide = x.double()
     negative = (wide < 0) & (torch.floor(wide) % 2 != 0)
@@ -144,21 +130,14 @@ def _gamma_density(a: Term, x: Term) -> Term:
 
 
 # Of negative arguments c10's gamma is the pole's part alone; log_gamma loses digits near its zeros at 1 and 2.
-_c10("gamma", _gamma, lambda x, r: (r * x.call("metal.c10.digamma"),), "gamma")
+_c10("gamma", gamma, lambda x, r: (r * x.call("metal.c10.digamma"),), "gamma")
 _c10(
-    "log_gamma",
-    torch.lgamma,
-    lambda x, r: (x.call("metal.c10.digamma"),),
-    exact_of.log_gamma,
-    also="math.lgamma torch.lgamma torch.special.gammaln",
-)
+    "log_gamma", torch.lgamma, lambda x, r: (x.call("metal.c10.digamma"),), exact_of.log_gamma,
+)  # fmt: skip
 _c10(
-    "digamma",
-    torch.digamma,
-    lambda x, r: (x.lift(2).call("metal.c10.zeta", x),),
-    "digamma",
+    "digamma", torch.digamma, lambda x, r: (x.lift(2).call("metal.c10.zeta", x),), "digamma",
     also="torch.digamma torch.special.digamma torch.special.psi",
-)
+)  # fmt: skip
 _c10(
     "trigamma", lambda x: torch.polygamma(1, x), lambda x, r: (-2 * x.lift(3).call("metal.c10.zeta", x),),
     lambda mp, x: mp.psi(1, x), since=(2, 12),
@@ -215,22 +194,13 @@ _c10(
     since=(2, 10), also="torch.logaddexp2 numpy.logaddexp2",
 )  # fmt: skip
 _c10(
-    "xlogy",
-    torch.special.xlogy,
-    _xlogy_partials,
-    exact_of.xlogy,
-    arity=2,
-    since=(2, 12),
+    "xlogy", torch.special.xlogy, _xlogy_partials, exact_of.xlogy, arity=2, since=(2, 12),
     also="torch.xlogy torch.special.xlogy",
-)
+)  # fmt: skip
 _c10(
-    "xlog1py",
-    torch.special.xlog1py,
-    _xlog1py_partials,
-    lambda mp, x, y: exact_of.xlogy(mp, x, 1 + y),
-    arity=2,
+    "xlog1py", torch.special.xlog1py, _xlog1py_partials, lambda mp, x, y: exact_of.xlogy(mp, x, 1 + y), arity=2,
     also="torch.special.xlog1py",
-)
+)  # fmt: skip
 _c10("entr", torch.special.entr, lambda x, r: (-x.call("metal.precise.log") - 1,), also="torch.special.entr")
 
 # --- Bessel functions ------------------------------------------------------------------------------------------------
@@ -247,34 +217,22 @@ def _sinc_partial(x: Term, r: Term) -> tuple[Term]:
 
 # c10's complex sinc is 0 at 0.
 _c10(
-    "sinc",
-    torch.sinc,
-    _sinc_partial,
-    "sincpi",
-    complex_overload=_on_complex("sinc", 1, torch.sinc, None),
+    "sinc", torch.sinc, _sinc_partial, "sincpi", complex_overload=_on_complex("sinc", 1, torch.sinc, None),
     also="torch.sinc torch.special.sinc numpy.sinc",
-)
+)  # fmt: skip
 _c10(
-    "spherical_bessel_j0",
-    torch.special.spherical_bessel_j0,
-    lambda x, r: (_by_x(x.call("metal.precise.cos") - r, x, 0),),
-    also="torch.special.spherical_bessel_j0",
-)
+    "spherical_bessel_j0", torch.special.spherical_bessel_j0,
+    lambda x, r: (_by_x(x.call("metal.precise.cos") - r, x, 0),), also="torch.special.spherical_bessel_j0",
+)  # fmt: skip
 _c10(
-    "i0",
-    torch.special.i0,
-    lambda x, r: (x.call("metal.c10.i1"),),
-    lambda mp, x: mp.besseli(0, x),
+    "i0", torch.special.i0, lambda x, r: (x.call("metal.c10.i1"),), lambda mp, x: mp.besseli(0, x),
     also="torch.i0 torch.special.i0 numpy.i0",
-)
+)  # fmt: skip
 _c10("i0e", torch.special.i0e, lambda x, r: (x.call("metal.c10.i1e") - x.sign() * r,), also="torch.special.i0e")
 _c10(
-    "i1",
-    torch.special.i1,
-    lambda x, r: (x.call("metal.c10.i0") - _by_x(r, x, 0.5),),
-    lambda mp, x: mp.besseli(1, x),
+    "i1", torch.special.i1, lambda x, r: (x.call("metal.c10.i0") - _by_x(r, x, 0.5),), lambda mp, x: mp.besseli(1, x),
     also="torch.special.i1",
-)
+)  # fmt: skip
 _c10(
     "i1e", torch.special.i1e,
     lambda x, r: (x.call("metal.c10.i0e") - x.sign() * r - _by_x(r, x, 0.5),), also="torch.special.i1e",

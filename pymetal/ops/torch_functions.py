@@ -18,7 +18,8 @@ from pymetal.ops import exact as exact_of
 from pymetal.ops import integers
 from pymetal.ops.builder import Term
 from pymetal.ops.integers import Width, on_python, on_wide
-from pymetal.ops.table import FLOATING, INTEGERS, UTILS, row, spelled
+from pymetal.ops.special import gamma
+from pymetal.ops.table import FLOATING, INTEGERS, SPECIAL, UTILS, row, spelled
 
 
 def _floats(
@@ -155,6 +156,54 @@ _divisor(
     "lcm", "lcm_of", "divisor == W(0) ? U(0) : static_cast<U>(first / divisor * second)", math.lcm
 )  # fmt: skip
 
+# --- gamma functions -------------------------------------------------------------------------------------------------
+
+# By the recurrence from and to [1, 2), where c10's function is exact to a few ulp: of negative arguments it is not.
+_TO_ONE = """\
+  float y = x;
+  float product = 1.0f;
+  float divisor = 1.0f;
+  while (y >= 2.0f) {
+    y -= 1.0f;
+    product *= y;
+  }
+  while (y < 1.0f) {
+    divisor *= y;
+    y += 1.0f;
+  }
+"""
+_GAMMA = f"""\
+  if (metal::isnan(x) || (x < 0.0f && x == metal::floor(x))) {{
+    return NAN;
+  }}
+  if (metal::fabs(x) > 50.0f) {{
+    return x > 0.0f ? INFINITY : 0.0f;
+  }}
+{_TO_ONE}\
+  return c10::metal::gamma(y) * product / divisor;
+"""
+_LGAMMA = f"""\
+  if (metal::isnan(x) || metal::isinf(x) || (x <= 0.0f && x == metal::floor(x))) {{
+    return metal::isnan(x) ? x : INFINITY;
+  }}
+  if (x > 30.0f) {{
+    return c10::metal::log_gamma(x);
+  }}
+  if (x < -30.0f) {{
+    return precise::log(3.1415927f / metal::fabs(x * precise::sinpi(x))) - c10::metal::log_gamma(-x);
+  }}
+{_TO_ONE}\
+  return precise::log(c10::metal::gamma(y) * product) - precise::log(metal::fabs(divisor));
+"""
+_floats(
+    "gamma", "math.gamma", _member("gamma_of", "const float x", _GAMMA), gamma,
+    lambda x, r: (r * x.call("metal.c10.digamma"),), exact_of.mpmath("gamma"), header=SPECIAL, signed_zero=False,
+)  # fmt: skip
+_floats(
+    "lgamma", "math.lgamma torch.lgamma torch.special.gammaln", _member("lgamma_of", "const float x", _LGAMMA),
+    torch.lgamma, lambda x, r: (x.call("metal.c10.digamma"),), exact_of.log_gamma, header=SPECIAL,
+)  # fmt: skip
+
 # --- activations -----------------------------------------------------------------------------------------------------
 
 # By the power that is at most one: 1 + e**x overflows for large x, and loses nothing for negative ones.
@@ -169,8 +218,11 @@ _floats(
 )  # fmt: skip
 # Below -88 e**-x overflows and e**x is subnormal, where the product is neither: it is made of the root of e**x, twice.
 _SILU = """\
-  const float root = precise::exp(0.5f * x);
-  return x < -20.0f ? x * root * root : x / (1.0f + precise::exp(-x));
+  if (x < -20.0f) {
+    const float root = precise::exp(0.5f * x);
+    return x * root * root;
+  }
+  return x / (1.0f + precise::exp(-x));
 """
 
 

@@ -193,8 +193,12 @@ def bind_number(value: Number, dtype: DType) -> Bound:
         return float(value)
     if dtype.kind is Kind.BOOL:
         return int(bool(value))
-    # The low 64 bits: what does not fit wraps, as torch has it for a number next to a tensor.
-    return ((int(value) + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
+    return low_bits(int(value))
+
+
+def low_bits(value: int) -> int:
+    """An integer modulo 2**64: what does not fit wraps, as torch has it for a number next to a tensor."""
+    return ((value - LOWEST) & ((1 << 64) - 1)) + LOWEST
 
 
 def readable(operand: torch.Tensor | Number) -> torch.Tensor | Number:

@@ -17,13 +17,14 @@ from pymetal.codegen.format import format_metal
 from pymetal.codegen.functor_text import FunctorText, functor_text
 from pymetal.codegen.metal_file import Entry, metal_file
 from pymetal.codegen.names import functor_name, helper_name
-from pymetal.dtypes import DType, listed
+from pymetal.dtypes import INTEGRAL, DType, listed
 from pymetal.errors import CallError, PyMetalError, public
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
 from pymetal.frontend.ways_out import decorated
 from pymetal.ir import CheckedFunction
 from pymetal.promotion import Promotion
+from pymetal.runtime.arguments import low_bits
 from pymetal.runtime.device import device_of
 from pymetal.runtime.dispatch import Caller
 from pymetal.runtime.plan import broadcast, describe
@@ -204,7 +205,7 @@ class Operation:
     # --- meaning ---
 
     @public
-    def reference(self, *args: Any, **scalars: Any) -> torch.Tensor:
+    def reference(self, /, *args: Any, **scalars: Any) -> torch.Tensor:
         """Evaluates the functor with torch operators.
 
         Args:
@@ -227,7 +228,9 @@ class Operation:
         element, function, result = caller.reference(described)
         shape, compute = broadcast(self.name, [o.shape for o in described]), caller.compute(element)
         caller.bind(numbers, [ir.resolved(p.type, compute) for p in function.scalars])  # refuses what does not fit
-        converted = (torch.as_tensor(o, device=device).to(element.torch).to(compute.torch) for o in operands)
+        exact = (o if element.kind in INTEGRAL or type(o) is not int else float(o) for o in operands)
+        tensors = (torch.as_tensor(low_bits(o) if type(o) is int else o, device=device) for o in exact)
+        converted = (t.to(element.torch).to(compute.torch) for t in tensors)
         return evaluate(function, compute, [o.expand(shape) for o in converted], numbers).to(result.torch)
 
     # --- running ---
@@ -248,7 +251,7 @@ class Operation:
         )  # fmt: skip
 
     def __call__(
-        self, *args: Any, out: torch.Tensor | tuple[torch.Tensor, ...] | None = None, **scalars: Any
+        self, /, *args: Any, out: torch.Tensor | tuple[torch.Tensor, ...] | None = None, **scalars: Any
     ) -> torch.Tensor:
         """Runs the functor's Metal text on the device of the tensors.
 

@@ -126,7 +126,8 @@ def promote(operands: Sequence[Operand]) -> torch.dtype:
         leading = torch.result_type(probes[0], probes[0])
         return functools.reduce(lambda found, other: torch.result_type(_probe(found, 1), other), probes[1:], leading)
     except RuntimeError as error:
-        named = " and ".join(dict.fromkeys(str(d) for d in (*dimensioned, *zero_dim)))
+        found = dict.fromkeys(str(d) for d in (*dimensioned, *zero_dim))
+        named = " and ".join([*found, *(f"the number {n}" for n in numbers)])
         raise CallError(f"torch has no common dtype for {named}", hint="Convert one of them with .to().") from error
 
 

@@ -40,7 +40,8 @@ def evaluate(
         A new tensor of the operands' shape.
     """
     evaluation = Evaluation(element, tensors[0].shape, tensors[0].device, wide)
-    numbers = [evaluation.constant(scalars[p.name], p.type) for p in function.scalars]
+    # Not of no dimensions: next to an int32, torch would narrow an int64 that is.
+    numbers = [evaluation.constant(scalars[p.name], p.type).expand(evaluation.shape) for p in function.scalars]
     return evaluation.call(function, [*tensors, *numbers]).clone()
 
 

@@ -41,7 +41,7 @@ def function_text(checkout: Checkout, entry: Entry, stub: Stub) -> str:
         passed = f"{len(stub.scalars)} scalar{'' if len(stub.scalars) == 1 else 's'}"
         raise PyMetalError(
             f"{stub.name} passes {passed} ({', '.join(stub.parameters)}) but {checked.name} takes {len(scalars)}",
-            hint="Give the functor as many keyword-only parameters, in that order, or pass another --stub.",
+            hint="Give the functor as many scalar parameters, in that order, or pass another --stub.",
         )
     parameters = [f"{stub.iterator} iter"]
     parameters += [f"{t} {s.name}" for t, s in zip(stub.scalars, scalars, strict=True)]

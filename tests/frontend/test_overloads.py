@@ -5,7 +5,6 @@ its parameters and its result.
 """
 
 # Overloads have one name, and dtypes are annotations.
-# mypy: disable-error-code="no-redef, valid-type, attr-defined"
 
 from __future__ import annotations
 

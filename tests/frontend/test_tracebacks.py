@@ -122,10 +122,10 @@ class TestFrames:
         "action",
         [
             lambda: identity("text"),
-            lambda: identity(torch.ones(1), n=3),
+            lambda: identity(torch.ones(1), n=3),  # type: ignore[call-overload]
             lambda: identity.reference(torch.ones(1), torch.ones(1)),
             lambda: identity.explain(),
-            lambda: identity.jit_source(),
+            lambda: identity.jit_source(),  # type: ignore[call-arg]
             lambda: identity.trace(),
             lambda: identity.overload(len),
             lambda: identity.patch("/nowhere"),

@@ -31,7 +31,7 @@ DECORATORS = {1: "unary", 2: "binary", 3: "ternary", 4: "ternary"}
 # Rows that a body reaches by their names in math and torch alone.
 PYTHON = (
     "hypot", "expm1", "floor", "ceil", "trunc", "sign", "frac", "degrees", "radians", "remainder", "gcd", "lcm",
-    "sigmoid", "silu", "logsigmoid", "softplus", "leaky_relu", "lerp",
+    "gamma", "lgamma", "sigmoid", "silu", "logsigmoid", "softplus", "leaky_relu", "lerp",
 )  # fmt: skip
 ROWS = {name: op for name, op in TABLE.items() if (name.startswith("metal.") and "-" not in name) or name in PYTHON}
 
@@ -185,6 +185,8 @@ LIMITS = {
     "hypot": Limit(2),
     "degrees": Limit(1.5),
     "radians": Limit(1.5),
+    "gamma": Limit(40, "a product of up to 36 factors; below -38 subnormal", where=lambda x: ~(x < -33)),
+    "lgamma": Limit(4, "no relative accuracy near its zeros", scale=_of(1)),
     "sigmoid": Limit(2),
     "silu": Limit(3),
     "logsigmoid": Limit(3),

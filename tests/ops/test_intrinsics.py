@@ -412,6 +412,7 @@ MPMATH: dict[str, Callable[..., Any]] = {
     "expm1": mpmath.expm1,
     "erfcx": lambda x: mpmath.exp(x * x) * mpmath.erfc(x),
     "gamma": mpmath.gamma,
+    "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
     "log_gamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
     "digamma": mpmath.digamma,
     "trigamma": lambda x: mpmath.psi(1, x),

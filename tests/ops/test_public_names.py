@@ -41,7 +41,8 @@ ARGUMENTS = {
     "where": "a > b, a, b", "clamp": "a, b, c", "clamp_min": "a, b", "clamp_max": "a, b", "relu": "a", "relu6": "a",
     "hardtanh": "a", "leaky_relu": "a", "power": "a, b", "square": "a", "log": "a, b", "round": "a", "divide": "a, b",
     "reciprocal": "a", "left_shift": "a, b", "right_shift": "a, b", "logical_and": "a, b", "logical_or": "a, b",
-    "logical_xor": "a, b", "logical_not": "a", "unchanged": "a", "real": "a", "imag": "a", "complex": "a, b",
+    "logical_xor": "a, b", "logical_not": "a", "unchanged": "a", "zeros_like": "a", "ones_like": "a",
+    "full_like": "a, 3", "real": "a", "imag": "a", "complex": "a, b",
 }  # fmt: skip
 # Further calls, by the same rule.
 CALLS = [
@@ -51,7 +52,7 @@ CALLS = [
     "a.exp()", "a.abs().sqrt()", "a.clamp(0, 1)", "a.clamp(max=b)", "a.pow(2)", "a.where(a > b, b)", "a.sigmoid()",
     "(a + b).neg()", "a.maximum(b)", "a.isnan()", "a.logical_and(b)", "a.isnan().to(torch.int64).float()",
     "a.half().float()", "a.to(b.dtype)", "a.type_as(b)", "a.bool()", "a.real + b", "a.sub(b)", "a.copysign(b)",
-    "a.atan2(b)",
+    "a.atan2(b)", "torch.where(a > 0, a, torch.zeros_like(a))",
     "a.to(dtype=torch.bfloat16)", "a.neg().mul(b)", "a.round()", "a.gt(b)",
 ]  # fmt: skip
 
@@ -303,6 +304,12 @@ def test_casts(method: str, tmp_path: Path) -> None:
     x = x.abs() if dtype == "uint8" else x
     got = written(tmp_path, f"x.{call}", "floating", f"pymetal.{dtype}").reference(x)
     assert torch.equal(got, x.to(getattr(torch, dtype)))
+
+
+def test_dtypes_of_torch_are_annotations(tmp_path: Path) -> None:
+    x = torch.tensor([0.0, 1.5, -2.0])
+    bits = written(tmp_path, "metal.as_type(x, torch.int32)", "float32", "torch.int32")
+    assert torch.equal(bits.reference(x), x.view(torch.int32))
 
 
 def test_numpy_s_types_are_casts(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ OTHER_MEANINGS = {
     "check/exact_operators.py": "torch's operators by name, those that are no rows; the rows are asked first",
     "check/torch_operators.py": "torch's operators by the name of the functor that stands for one",
     "frontend/builtin_calls.py": "the attributes of Python's numbers",
+    "frontend/expressions.py": "the words of Python that join conditions",
     "frontend/loops.py": "the names of the arguments of `range`",
     "frontend/source.py": "Python's builtins, to suggest when a name is unknown",
     "frontend/suggestions.py": "functions of Python's math that have no row",

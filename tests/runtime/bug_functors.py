@@ -1,7 +1,6 @@
 """Functors for the operators of the bug cases, each as short as it can be and right where a known report was wrong."""
 
 # Annotations are element types and pymetal's overloads are functions of one name, which a type checker cannot know.
-# mypy: disable-error-code="valid-type, no-redef, operator"
 from __future__ import annotations
 
 import math

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 import threading
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import functors
+import numpy
 import pytest
 import toolbox
 import torch
@@ -19,10 +21,25 @@ import pymetal
 from examples.addcmul import addcmul
 from examples.atan2 import atan2
 from examples.smooth_l1 import smooth_l1
-from pymetal import CallError, PyMetalError
+from pymetal import CallError, PyMetalError, T
 
 ones = torch.ones(3)
 whole = torch.ones(3, dtype=torch.int32)
+
+
+@pymetal.unary(dtypes=("floating", "integral"))
+def leaky_relu(x: T, slope: float = 0.01, times: int = 1) -> pymetal.float32:
+    return x * times if x > 0 else slope * x * times
+
+
+@pymetal.unary(dtypes=("floating", "integral"))
+def only_positional(x: T, /, times: int) -> T:
+    return x * times
+
+
+@pymetal.binary(dtypes=("floating", "integral", "bool", "complex"))
+def plus(a: T, b: T) -> T:
+    return a + b
 
 
 def refusal(call: Callable[[], object]) -> str:
@@ -36,11 +53,11 @@ def refusal(call: Callable[[], object]) -> str:
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "too few tensors": (
-        lambda: atan2(ones),
+        lambda: atan2(ones),  # type: ignore[call-overload]
         "atan2() missing 1 required positional argument: 'b'\nIt is atan2(a, b, *, out=None).",
     ),
     "too many tensors": (
-        lambda: smooth_l1(ones, ones, 0.5),
+        lambda: smooth_l1(ones, ones, 0.5),  # type: ignore[call-overload]
         "smooth_l1() takes 2 positional arguments but 3 were given\nIt is smooth_l1(x, target, *, beta=1.0, out=None).",
     ),
     "no tensor": (
@@ -103,29 +120,29 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "Sizes of a dimension must be equal, or 1, counted from the last dimension.",
     ),
     "unknown keyword": (
-        lambda: smooth_l1(ones, ones, bta=0.5),
+        lambda: smooth_l1(ones, ones, bta=0.5),  # type: ignore[call-overload]
         "smooth_l1() got an unexpected keyword argument 'bta'; did you mean 'beta'?\n"
         "It is smooth_l1(x, target, *, beta=1.0, out=None).",
     ),
     "misspelled out": (
-        lambda: atan2(ones, ones, ot=ones),
+        lambda: atan2(ones, ones, ot=ones),  # type: ignore[call-overload]
         "atan2() got an unexpected keyword argument 'ot'; did you mean 'out'?\nIt is atan2(a, b, *, out=None).",
     ),
     "keyword like no other": (
-        lambda: atan2(ones, ones, zzzzzz=1),
+        lambda: atan2(ones, ones, zzzzzz=1),  # type: ignore[call-overload]
         "atan2() got an unexpected keyword argument 'zzzzzz'\nIt is atan2(a, b, *, out=None).",
     ),
     "scalar missing": (
-        lambda: affine(ones),
+        lambda: affine(ones),  # type: ignore[call-overload]
         "affine() missing 1 required keyword-only argument: 'scale'\n"
         "It is affine(x, *, scale, shift=0, limit=7, out=None).",
     ),
     "scalar is a string": (
-        lambda: smooth_l1(ones, ones, beta="1"),
+        lambda: smooth_l1(ones, ones, beta="1"),  # type: ignore[call-overload]
         "smooth_l1: beta must be a number, not str",
     ),
     "scalar is a vector": (
-        lambda: smooth_l1(ones, ones, beta=ones),
+        lambda: smooth_l1(ones, ones, beta=ones),  # type: ignore[call-overload]
         "smooth_l1: beta must be a number, not Tensor\nPass x.item().",
     ),
     "complex scalar": (
@@ -141,17 +158,80 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "add_alpha: scalar alpha=1.5 cannot be used with integer tensors\n"
         "Pass an integer, or convert the tensors to a floating dtype.",
     ),
+    "positional scalars too many": (
+        lambda: leaky_relu(ones, 0.1, 2, 3),  # type: ignore[call-overload]
+        "leaky_relu() takes from 1 to 3 positional arguments but 4 were given\n"
+        "It is leaky_relu(x, slope=0.01, times=1, *, out=None).",
+    ),
+    "given twice": (
+        lambda: leaky_relu(ones, 0.1, slope=2),  # type: ignore[call-overload]
+        "leaky_relu() got multiple values for argument 'slope'\n"
+        "It is leaky_relu(x, slope=0.01, times=1, *, out=None).",
+    ),
+    "tensor given twice": (
+        lambda: atan2(ones, ones, a=ones),  # type: ignore[call-overload]
+        "atan2() got multiple values for argument 'a'\nIt is atan2(a, b, *, out=None).",
+    ),
+    "positional-only": (
+        lambda: only_positional(x=ones, times=2),  # type: ignore[call-overload]
+        "only_positional() got some positional-only arguments passed as keyword arguments: 'x'\n"
+        "It is only_positional(x, /, times, *, out=None).",
+    ),
+    "scalar is None": (
+        lambda: leaky_relu(ones, None),  # type: ignore[call-overload]
+        "leaky_relu: slope must be a number, not NoneType",
+    ),
+    "scalar is an array": (
+        lambda: leaky_relu(ones, numpy.ones(())),  # type: ignore[call-overload]
+        "leaky_relu: slope must be a number, not ndarray\nPass x.item().",
+    ),
+    "scalar requires grad": (
+        lambda: add_alpha(ones, ones, alpha=torch.tensor(2.0, requires_grad=True)),
+        "add_alpha has no autograd formula, and alpha requires grad\n"
+        "Call it under torch.no_grad(), or pass x.detach().",
+    ),
+    "scalar on meta": (
+        lambda: add_alpha(ones, ones, alpha=torch.tensor(2.0, device="meta")),
+        "add_alpha: alpha must be a number, not Tensor\nPass x.item().",
+    ),
+    "fraction for an int": (
+        lambda: leaky_relu(ones, times=0.5),  # type: ignore[call-overload]
+        "leaky_relu: scalar times=0.5 cannot be used with integer tensors\n"
+        "Pass an integer, or convert the tensors to a floating dtype.",
+    ),
+    "scalar beyond 64 bits": (
+        lambda: leaky_relu(ones, 2**64),
+        "leaky_relu: slope=18446744073709551616 does not fit 64 bits\nPass a float, if it is not too large for one.",
+    ),
+    "scalar beyond floats": (
+        lambda: leaky_relu(ones, 10**400),
+        "leaky_relu: slope=an integer of 1,329 bits does not fit 64 bits\n"
+        "Pass a float, if it is not too large for one.",
+    ),
+    "number beyond 64 bits": (
+        lambda: add_alpha(ones, -(2**63) - 1),
+        "add_alpha: b=-9223372036854775809 does not fit 64 bits\nPass a float, if it is not too large for one.",
+    ),
+    "number beyond signed 64 bits, and bool": (
+        lambda: add_alpha(ones.bool(), 2**63),
+        "torch has no common dtype for bool and the number 9223372036854775808\nConvert one of them with .to().",
+    ),
+    "a date": (
+        lambda: add_alpha(ones, numpy.datetime64("2020-01-01")),
+        "add_alpha: b must be a tensor or a number, not datetime64\n"
+        "torch.as_tensor(x) makes a tensor of a list or an array.",
+    ),
     "requires grad": (
         lambda: atan2(ones, torch.ones(3, requires_grad=True)),
         "atan2 has no autograd formula, and an input requires grad\n"
         "Call it under torch.no_grad(), or pass x.detach().",
     ),
     "out is no tensor": (
-        lambda: atan2(ones, ones, out=[0, 0, 0]),  # type: ignore[arg-type]
+        lambda: atan2(ones, ones, out=[0, 0, 0]),  # type: ignore[call-overload]
         "atan2: out= must be a tensor, not list",
     ),
     "out is a number": (
-        lambda: atan2(ones, ones, out=3),  # type: ignore[arg-type]
+        lambda: atan2(ones, ones, out=3),  # type: ignore[call-overload]
         "atan2: out= must be a tensor, not int",
     ),
     "out on another device": (
@@ -220,6 +300,88 @@ def test_negative_scalar_and_unsigned_tensors() -> None:
     expected = torch.add(x, y, alpha=-1)
     toolbox.assert_equal(add_alpha(x, y, alpha=-1), expected)
     toolbox.assert_equal(add_alpha.reference(x, y, alpha=-1), expected)
+
+
+def test_arguments_are_bound_as_python_does() -> None:
+    x = torch.tensor([-1.0, 2.0])
+    for call in (leaky_relu, leaky_relu.reference):
+        for results in (
+            (call(x, 0.5), call(x, slope=0.5), call(x=x, slope=0.5), call(slope=0.5, x=x, times=1)),
+            (call(x, 0.5, 3), call(x, 0.5, times=3), call(times=3, slope=0.5, x=x)),
+        ):
+            for result in results:
+                toolbox.assert_equal(result, results[0])
+    assert leaky_relu(x, 0.5, 3).tolist() == [-1.5, 6.0]
+    assert leaky_relu(x, times=2, out=x) is x
+    a, b = torch.tensor([1.0, 2.0]), torch.tensor([-1.0, 5.0])
+    toolbox.assert_equal(atan2(b=b, a=a), atan2(a, b))
+    toolbox.assert_equal(add_alpha(alpha=2, b=a, a=b), b + 2 * a)
+    assert leaky_relu.jit_source(x, 0.5) == leaky_relu.jit_source(x=x, slope=0.5)
+    assert leaky_relu.explain(x, 0.5) == leaky_relu.explain(slope=0.5, x=x)
+    assert [str(e) for e in leaky_relu.trace(x, 0.5, 2)] == [str(e) for e in leaky_relu.trace(times=2, x=x, slope=0.5)]
+    assert only_positional(x, 2).tolist() == only_positional(x, times=2).tolist()
+
+
+NUMPY = (
+    numpy.float16(1.5), numpy.float32(1.5), numpy.float64(1.5), numpy.longdouble(1.5), numpy.int8(3), numpy.uint8(200),
+    numpy.int64(2**40), numpy.complex128(1j),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8, torch.int64, torch.bool, torch.complex64])
+def test_numpy_s_scalars(dtype: torch.dtype) -> None:
+    """They are Python's numbers, as torch has it. torch 2.13 takes numpy.bool_ for a float, loses the imaginary part of
+    numpy.complex64, and does not take numpy.uint64: here they are Python's numbers, too."""
+    x = torch.tensor([0, 1, 1]).to(dtype)
+    with toolbox.batch("ieee"):
+        for value in NUMPY:
+            plus.jit_source(x, value)
+        for value in NUMPY:
+            for result in (plus(x, value), plus(x, value), plus.reference(x, value)):
+                assert_equal_parts(result, torch.add(x, value))
+                assert_equal_parts(result, torch.add(x, value.item() if value.itemsize <= 16 else float(value)))
+        for value, same in ((numpy.bool_(True), True), (numpy.complex64(2j), 2j), (numpy.uint64(2**63 + 5), 2**63 + 5)):
+            if dtype is not torch.bool or not isinstance(same, int) or isinstance(same, bool):
+                assert_equal_parts(plus(x, value), torch.add(x, same))
+                assert_equal_parts(plus.reference(x, value), torch.add(x, same))
+
+
+def assert_equal_parts(actual: torch.Tensor, expected: torch.Tensor) -> None:
+    assert actual.dtype == expected.dtype
+    assert torch.equal(actual, expected)
+
+
+def test_numpy_s_scalars_as_scalars() -> None:
+    x = torch.tensor([3, -4])
+    for alpha in (numpy.int8(2), numpy.uint64(2), numpy.float32(2), numpy.longdouble(2), 2):
+        assert add_alpha(x, x, alpha=alpha).tolist() == [9, -12]
+    for tensor in (torch.tensor(2), torch.tensor(2.0, dtype=torch.float16), torch.tensor(2, dtype=torch.uint64)):
+        assert add_alpha(x, x, alpha=tensor).tolist() == [9, -12]
+    assert leaky_relu(x, numpy.float16(0.5), numpy.int64(3)).tolist() == [9, -6]
+    with torch.no_grad():
+        assert add_alpha(x, x, alpha=torch.tensor(2.0, requires_grad=True)).tolist() == [9, -12]
+
+
+WIDE = (2**63, 2**64 - 1, -(2**63), 2**63 - 1)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_numbers_of_64_bits_and_beyond(warm: bool, tmp_path: Path) -> None:
+    """The plan of a small number is not used for one that does not fit."""
+    text = "@pymetal.binary(dtypes=('floating', 'integral'))\ndef f(a: T, b: T) -> T:\n    return a + b\n"
+    f = toolbox.load(tmp_path, text).f
+    for dtype in (torch.float32, torch.int8, torch.int64):
+        x = torch.tensor([1, -2], dtype=dtype)
+        if warm:
+            f(x, 1)
+        for value in WIDE:
+            toolbox.assert_equal(f(x, value), torch.add(x, value))
+            toolbox.assert_equal(f.reference(x, value), torch.add(x, value))
+        for value in (2**64, -(2**63) - 1, 10**400, -(10**400)):
+            with pytest.raises(OverflowError):
+                torch.add(x, value)
+            for call in (f, f.reference, functools.partial(f, out=x)):
+                assert "f: b=" in refusal(functools.partial(call, x, value))
 
 
 # --- scalars ---------------------------------------------------------------------------------------------------------
@@ -377,13 +539,13 @@ def test_inputs_that_require_grad_without_autograd() -> None:
 
 
 def test_wraps_the_function() -> None:
-    assert atan2.__name__ == "atan2"  # type: ignore[attr-defined]
+    assert atan2.__name__ == "atan2"
     assert atan2.__doc__ == atan2.doc == "Angle of the point (b, a), in radians."
     assert atan2.__module__ == "examples.atan2"
     x, y = torch.randn(2, 5)
     # The undecorated body is ordinary Python on tensors: a third witness.
-    torch.testing.assert_close(atan2.__wrapped__(x, y), torch.atan2(x, y))  # type: ignore[attr-defined]
-    body = addcmul.__wrapped__  # type: ignore[attr-defined]
+    torch.testing.assert_close(atan2.__wrapped__(x, y), torch.atan2(x, y))
+    body = addcmul.__wrapped__
     torch.testing.assert_close(body(x, y, y, value=2), torch.addcmul(x, y, y, value=2))
 
 

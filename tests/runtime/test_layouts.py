@@ -22,7 +22,7 @@ from pymetal.runtime import dispatch
 
 def fresh(functor: Functor) -> Functor:
     """The same functor without plans and kernels."""
-    return Functor(functor.__wrapped__, functor.arity, dtypes=tuple(d.torch for d in functor.ir.domain))  # type: ignore[attr-defined]
+    return Functor(functor.__wrapped__, functor.arity, dtypes=tuple(d.torch for d in functor.ir.domain))
 
 
 @pymetal.binary(dtypes=("floating", "integral", "bool", "complex"))

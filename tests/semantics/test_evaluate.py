@@ -125,5 +125,5 @@ def test_an_undecorated_body_is_a_third_witness() -> None:
     """Straight-line bodies are Python that runs on tensors."""
     x, y = torch.randn(2, 100)
     for functor, inputs in ((atan2, (x, y)), (functors.log_normal, (x,)), (functors.reserved, (x, y))):
-        body: Callable[..., torch.Tensor] = functor.__wrapped__  # type: ignore[attr-defined]  # of functools.wraps
+        body: Callable[..., torch.Tensor] = functor.__wrapped__  # of functools.wraps
         torch.testing.assert_close(body(*inputs), functor.reference(*inputs), rtol=1e-6, atol=1e-6)

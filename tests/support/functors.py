@@ -1,6 +1,5 @@
 """Functors that several tests share: together they use every statement, conversion and registration of the spine."""
 
-# mypy: disable-error-code="valid-type"
 from __future__ import annotations
 
 import math
