@@ -214,7 +214,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "number beyond signed 64 bits, and bool": (
         lambda: add_alpha(ones.bool(), 2**63),
-        "torch has no common dtype for bool and the number 9223372036854775808\nConvert one of them with .to().",
+        "torch has no common dtype for torch.bool and the number 9223372036854775808\nConvert one of them with .to().",
     ),
     "a date": (
         lambda: add_alpha(ones, numpy.datetime64("2020-01-01")),
