@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from pymetal.arity import BINARY, TERNARY, UNARY, Arity
-from pymetal.errors import CallError, nearest
+from pymetal.errors import CallError, nearest, public
 from pymetal.functor import Functor
 from pymetal.promotion import PromotionName
 
@@ -45,6 +45,7 @@ class Decorator:
         self, /, *, promotion: PromotionName = ..., dtypes: object = ..., opmath: bool = ..., max_ulp: object = ...
     ) -> Make: ...
 
+    @public
     def __call__(
         self, function: Callable[..., Any] | None = None, /, *, promotion: PromotionName | None = None,
         dtypes: object = None, opmath: bool = False, max_ulp: object = None, **unknown: object,
@@ -71,6 +72,7 @@ class Decorator:
                 hint=f"Keywords: {', '.join(_KEYWORDS)}.",
             )
 
+        @public
         def make(f: Callable[P, R], /) -> Functor[P, R]:
             return Functor(f, self._arity, promotion, dtypes, opmath, max_ulp)
 

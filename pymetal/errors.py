@@ -7,8 +7,13 @@ call, or the machine's compiler. Each is also the built-in exception that fits, 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import functools
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,50 @@ class PyMetalError(Exception):
             parts.append(f"    {self.hint}" if self.span else self.hint)
         return "\n".join(parts)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message, self.span, self.hint), self.__dict__
 
-class FunctorSyntaxError(PyMetalError, SyntaxError):
+    def trimmed(self) -> PyMetalError:
+        """The error without the frames and the errors of pymetal's own that led to it; whole with PYMETAL_DEBUG=1.
+
+        It is to be raised outside of an `except`: then Python keeps the error that the caller was handling.
+        """
+        if os.environ.get("PYMETAL_DEBUG", "0") in ("", "0"):
+            self.__traceback__ = self.__cause__ = self.__context__ = None
+            self.__suppress_context__ = False
+        return self
+
+
+def public(function: F) -> F:
+    """A function that users call: its errors have the user's frames and one of pymetal's."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except PyMetalError as error:
+            trimmed = error.trimmed()
+        __tracebackhide__ = True  # read by pytest and IPython
+        raise trimmed
+
+    return cast("F", call)
+
+
+class TextError(PyMetalError, SyntaxError):
+    """An error in a text. Python, IPython and pytest show its place, from the fields of `SyntaxError`."""
+
+    def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
+        super().__init__(message, span, hint)
+        self.msg = f"{message}\n    {hint}" if hint else message
+        if span is not None:
+            # As `caret` shows it: a place of several lines ends with the first one, which is all that is shown.
+            end = span.end_column if span.end_line == span.line else len(span.text)
+            self.filename, self.text = span.file, span.text
+            self.lineno = self.end_lineno = span.line
+            self.offset, self.end_offset = span.column + 1, end + 1
+
+
+class FunctorSyntaxError(TextError):
     """The functor's text uses a construct, name or shape that cannot become Metal."""
 
 
@@ -71,7 +118,7 @@ class SourceError(PyMetalError, TypeError):
     """What is decorated is not a Python function whose source can be read."""
 
 
-class MetalSyntaxError(PyMetalError, SyntaxError):
+class MetalSyntaxError(TextError):
     """Metal text does not compile; raised where ``torch.mps.compile_shader`` raises ``SyntaxError``."""
 
 

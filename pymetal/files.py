@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pymetal import atomic
+from pymetal.errors import public
 from pymetal.functor import Functor
 from pymetal.runtime.operation import metal_text
 
 
+@public
 def emit(functors: Iterable[Functor] | Functor, path: str | os.PathLike[str]) -> str:
     """Writes one `.metal` file with all of `functors` and returns its text.
 

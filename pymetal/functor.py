@@ -14,7 +14,7 @@ from typing_extensions import ParamSpec, TypeVar
 from pymetal.accuracy.budget import parse_budget
 from pymetal.arity import Arity
 from pymetal.dtypes import parse_dtypes
-from pymetal.errors import CallError, plural
+from pymetal.errors import CallError, plural, public
 from pymetal.frontend.annotations import Signature, default_values, parse_signature
 from pymetal.frontend.overloads import Body
 from pymetal.frontend.source import read_source
@@ -77,6 +77,7 @@ class Functor(Operation, Generic[P, R]):
 
         def __call__(self, /, *args: Any, **scalars: Any) -> Any: ...
 
+    @public
     def overload(self, function: Callable[..., Any]) -> Functor[P, R]:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
 
@@ -97,6 +98,7 @@ class Functor(Operation, Generic[P, R]):
         self.set_bodies((*self.bodies, body))
         return self
 
+    @public
     def jit_source(self, /, *args: P.args, **scalars: P.kwargs) -> str:
         """Returns the Metal text that a call with these arguments compiles and runs.
 
@@ -109,6 +111,7 @@ class Functor(Operation, Generic[P, R]):
         """
         return self.caller.source(args, scalars)
 
+    @public
     def explain(
         self, /, *args: Any, out: torch.Tensor | tuple[torch.Tensor, ...] | None = None, **scalars: Any
     ) -> str:  # fmt: skip
@@ -127,6 +130,7 @@ class Functor(Operation, Generic[P, R]):
         text, note = explain(self.caller.planned(args, scalars, out)), self.left_out_note()
         return f"{text}\n  note: {note}" if note else text
 
+    @public
     def trace(self, /, *tensors: torch.Tensor | Scalar, **scalars: Any) -> list[Event]:
         """Finds where a NaN first appears, an integer overflows, or is divided by zero, with a debug build on the CPU.
 
@@ -150,6 +154,7 @@ class Functor(Operation, Generic[P, R]):
             found += [e for e in events if (e.what, e.operator, e.span, e.index) not in told]
         return found
 
+    @public
     def patch(
         self, root: str | os.PathLike[str], *, stub: str | None = None, file: str | None = None, replace: bool = False
     ) -> Placement:

@@ -11,7 +11,7 @@ from typing_extensions import ParamSpec, TypeVar
 
 from pymetal import ir
 from pymetal.codegen.names import identifier
-from pymetal.errors import plural
+from pymetal.errors import plural, public
 from pymetal.frontend.annotations import Definition, Signature, default_values, parse_helper_signature
 from pymetal.frontend.overloads import Body, check_helper
 from pymetal.frontend.source import read_source
@@ -56,6 +56,7 @@ class Helper(Generic[P, R]):
         named = ir.CheckedFunction(name, checked.doc, checked.overloads, helper=True)
         return Definition(signature, named, failures)
 
+    @public
     def overload(self, function: Callable[..., Any]) -> Helper[P, R]:
         """Adds a body for a narrower annotation; used as a decorator, ``@f.overload``.
 
@@ -85,6 +86,7 @@ class Helper(Generic[P, R]):
         return f"<pymetal.func {self.name}>"
 
 
+@public
 def func(function: Callable[P, R]) -> Helper[P, R]:
     """Makes a helper function that functors and other helpers call.
 

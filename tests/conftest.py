@@ -34,6 +34,7 @@ KIND_OF = {
     "frontend/test_reserved_names.py": "host",
     "gallery": "gallery",
     "host": "host",
+    "language": "host",
     "runtime": "host",
     "runtime/test_plan.py": "unit",
     "runtime/test_promotion.py": "unit",

@@ -19,6 +19,7 @@ COMMANDS = {
     "migrate": "move native_functions.yaml rows from MPSGraph to the shared stub",
     "check": "measure functors, run their registered form, check their text",
     "bench": "time functors and torch's operators",
+    "explain": "say what a refusal PMnnn means and what to write instead",
     "doctor": "show what this machine has and what is missing; test a device",
 }
 

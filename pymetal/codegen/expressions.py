@@ -17,7 +17,7 @@ from typing_extensions import assert_never
 
 from pymetal import dtypes, ir
 from pymetal.codegen.constants import literal, literal_of, table_name
-from pymetal.codegen.names import helper_name
+from pymetal.codegen.names import helper_name, identifier
 from pymetal.dtypes import DType, Kind
 from pymetal.ir import Bits, Call, Cast, Const, Element, Expr, Invoke, Name, Select, Type, TypeRule
 
@@ -129,7 +129,9 @@ class Printer:
                 gap = f"({operand})" if operand.startswith(symbol) else operand
                 return Fragment(f"{symbol}{gap}", PREFIX, exact, op.rule is not TypeRule.PROMOTE or not narrow)
             case ir.Member(function) if self.free:
-                return Fragment(f"{self.owner}_{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
+                return Fragment(
+                    f"{identifier(self.owner)}_{function}({', '.join(a.text for a in args)})", PRIMARY, exact
+                )
             case ir.Named(function) | ir.Member(function):
                 return Fragment(f"{function}({', '.join(a.text for a in args)})", PRIMARY, exact)
             case ir.Field(name):

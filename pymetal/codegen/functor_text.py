@@ -13,7 +13,7 @@ from pymetal.codegen.constants import table_text, tables
 from pymetal.codegen.constraints import is_template, template_head
 from pymetal.codegen.expressions import Printer, params_argument, params_type
 from pymetal.codegen.format import format_metal
-from pymetal.codegen.names import helper_name, rename, to_ascii
+from pymetal.codegen.names import helper_name, identifier, rename, to_ascii
 from pymetal.codegen.statements import INDENT, Line, block
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, Span
@@ -106,7 +106,7 @@ def _helper(checked: CheckedFunction) -> list[Line]:
     """A helper function. It has no struct: functions that its operators bring stand before it under its name."""
     lines: list[Line] = []
     for name, text in members(checked).items():
-        own = text.replace("static inline", "inline").replace(f" {name}(", f" {checked.name}_{name}(")
+        own = text.replace("static inline", "inline").replace(f" {name}(", f" {identifier(checked.name)}_{name}(")
         lines += [*(Line(line) for line in own.splitlines()), Line("")]
     for index, overload in enumerate(checked.overloads):
         lines += [Line("")] if index else _comment(checked)

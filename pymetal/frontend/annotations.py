@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, get_origin
 
+import torch
+
 from pymetal import dtypes, ir
 from pymetal.arity import ARITIES, Arity
 from pymetal.dtypes import DType, TypeApplication, TypeFunction, TypeVariable, python_number
@@ -44,8 +46,8 @@ class Scalar:
     @property
     def type(self) -> ir.Type:
         """What travels: of an `int`, which is a Python integer in the body, 64 bits."""
-        weak = isinstance(self.annotation.type, ir.Weak)
-        return ir.Concrete(dtypes.int64) if weak else self.annotation.type
+        type_ = self.annotation.type
+        return ir.Concrete(ir.resolved(type_, dtypes.int64)) if isinstance(type_, ir.Weak) else type_
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Signature:
         results: the types of several results, `-> tuple[T, T]`, with their places; empty for one result.
         index: which of them is `result`, where a body is lowered for one of them; None for the whole signature.
         positional_only: the number of parameters before `/`.
+        constants: parameters of a plain function that a call gives a number, which is part of the text.
+        inferred: the result has the type of what is returned.
     """
 
     tensors: tuple[tuple[str, Annotation], ...]
@@ -66,6 +70,8 @@ class Signature:
     results: tuple[tuple[Annotation, ast.expr], ...] = ()
     index: int | None = None
     positional_only: int = 0
+    constants: tuple[tuple[str, bool | int | float | complex], ...] = ()
+    inferred: bool = False
 
     def parts(self) -> tuple[Signature, ...]:
         """A signature for each of several results; none for one."""
@@ -142,6 +148,12 @@ def type_of_object(value: object) -> ir.Type | None:
         return ir.Concrete(value)
     if value is float:
         return ir.FLOAT
+    if isinstance(value, torch.dtype):
+        found = dtypes.from_torch(value)
+        return None if found not in dtypes.ALL else ir.Concrete(found)
+    if isinstance(value, type) and value.__module__ == "numpy":  # numpy.float32, not imported for this
+        found = dtypes.BY_NAME.get(value.__name__, dtypes.bool_ if value.__name__ == "bool" else None)
+        return None if found is None else ir.Concrete(found)
     return ir.BOOL if value is bool else None
 
 
@@ -291,5 +303,6 @@ def _parse_results(source: Source, node: ast.expr) -> tuple[tuple[Annotation, as
 
 def _annotation(source: Source, arg: ast.arg, *, scalar: bool = False) -> Annotation:
     if arg.annotation is None:
-        raise source.refusal("missing-annotation", arg, name=arg.arg, functor=source.node.name)
+        hint = f"Write `{arg.arg}: T`."
+        raise source.refusal("missing-annotation", arg, name=arg.arg, functor=source.node.name, hint=hint)
     return parse_type(source, arg.annotation, scalar=scalar)

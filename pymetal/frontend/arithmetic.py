@@ -86,7 +86,7 @@ class Arithmetic:
 
         It is decided as in mathematics. None where the number fits, or where there is none.
         """
-        if op.rule is not TypeRule.COMPARE and op not in (ops.MAX, ops.MIN):
+        if len(args) != 2 or (op.rule is not TypeRule.COMPARE and op not in (ops.MAX, ops.MIN)):
             return None
         for index, value in enumerate(map(number, args)):
             other = args[1 - index]

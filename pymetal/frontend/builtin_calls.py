@@ -8,22 +8,29 @@ import math
 from collections.abc import Callable, Sequence
 
 from pymetal import dtypes, ir
-from pymetal.dtypes import Kind
-from pymetal.errors import plural, were_given
+from pymetal.dtypes import Kind, TypeVariable
+from pymetal.errors import Span, plural, were_given
 from pymetal.frontend import static_iteration
 from pymetal.frontend.annotations import type_of_object
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Env, ExpressionContext
 from pymetal.frontend.names import builtin_name, is_dotted, static_value
-from pymetal.ir import Bits, Expr, Table, Weak
+from pymetal.frontend.refusals import refusal
+from pymetal.ir import Bits, Cast, Const, Expr, Table, Type, Weak
 from pymetal.ops import python as rows
 
 Handler = Callable[[ExpressionContext, ast.Call, Env], Expr]
+PARTS = {"real": rows.REAL_PART, "imag": rows.IMAG_PART}
+
+
+class MethodCall(ast.Call):
+    """A call of a method, `x.exp()`: the value is the first of the arguments, and not counted with them."""
 
 
 def check_count(ctx: ExpressionContext, node: ast.Call, wanted: int, form: str = "") -> None:
     """Checks the number of arguments; `form` is how they are written."""
-    name, found = ast.unparse(node.func), len(node.args)
+    name, own = ast.unparse(node.func), isinstance(node, MethodCall)
+    wanted, found = wanted - own, len(node.args) - own
     if found != wanted:
         raise ctx.source.refusal(
             "argument-count", node, name=name, wanted=plural(wanted, "argument"), found=were_given(found),
@@ -37,12 +44,14 @@ def lower_arguments(ctx: ExpressionContext, node: ast.Call, env: Env, wanted: in
     return [ctx.lower(a, env) for a in node.args]
 
 
-def _pow(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+def lower_pow(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    """`pow(x, y)`, as `x ** y`."""
     base, exponent = lower_arguments(ctx, node, env, 2)
     return ctx.arithmetic.power(base, exponent, ctx.source.span(node))
 
 
-def _round(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+def lower_round(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    """`round(x)`: half to even; integers are their own value."""
     (value,) = lower_arguments(ctx, node, env, 1)
     if number(value) is None and ctx.typing.kinds(value.type) <= {Kind.SIGNED, Kind.UNSIGNED}:
         return value
@@ -115,7 +124,7 @@ def _int(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     raise ctx.source.refusal("int-cast", node)
 
 
-def _complex(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+def lower_complex(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     """`complex(re, im)`: the complex type of the parts' common type."""
     real, imag = lower_arguments(ctx, node, env, 2)
     span = ctx.source.span(node)
@@ -177,9 +186,46 @@ def _misplaced(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     raise ctx.source.refusal("expression", node, what=f"{name}() here", hint=hint)
 
 
+def lower_part(ctx: ExpressionContext, value: Expr, name: str, span: Span) -> Expr:
+    """`z.real` or `z.imag`; real numbers have both, as in Python."""
+    constant = number(value)
+    if constant is not None:
+        return weak(constant.real if name == "real" else constant.imag, span)
+    if ctx.typing.kinds(value.type) <= dtypes.REAL:
+        return value if name == "real" else Const(0, value.type, span)
+    return ctx.arithmetic.apply(PARTS[name], [value], span)
+
+
+def cast(ctx: ExpressionContext, value: Expr, target: Type, span: Span) -> Expr:
+    """A cast that the user wrote: as torch's `Tensor.to`, but a complex number is not cast to a real one."""
+    kinds, wanted = ctx.typing.kinds(value.type), ctx.typing.kinds(target)
+    if Kind.COMPLEX in kinds and not wanted <= {Kind.COMPLEX}:
+        if wanted == {Kind.BOOL}:
+            return ctx.arithmetic.apply(rows.NE, [value, weak(0, span)], span)
+        raise refusal("complex-to-real", span, type=ctx.typing.describe(target))
+    constant = number(value)
+    if constant is not None:
+        if wanted <= {Kind.COMPLEX} or (wanted <= {Kind.FLOATING, Kind.COMPLEX} and not isinstance(constant, complex)):
+            return Const(constant, target, span)
+        if wanted == {Kind.BOOL}:
+            return Const(bool(constant), target, span)
+        if not isinstance(constant, complex) and math.isfinite(constant):
+            return Const(int(constant), target, span)
+    return value if ctx.typing.same(value.type, target) else Cast(target, value, implicit=False, span=span)
+
+
+def check_variable(ctx: ExpressionContext, variable: object, node: ast.expr) -> None:
+    """Checks that a type variable, as a cast writes it, admits the element types."""
+    if isinstance(variable, TypeVariable) and not ctx.typing.kinds(ir.Var()) <= variable.kinds:
+        raise ctx.source.refusal(
+            "operand-kind", node, op=f"{variable.name}()", type=ctx.typing.describe(ir.Var()),
+            hint="It stands for the element type. Use T(x), or a dtype such as pymetal.int64(x).",
+        )  # fmt: skip
+
+
 _HANDLERS: tuple[tuple[object, Handler], ...] = (
-    (pow, _pow), (round, _round), (max, _min_or_max(rows.MAX)), (min, _min_or_max(rows.MIN)), (int, _int),
-    (complex, _complex), (len, _len), (divmod, _misplaced), (range, _misplaced),
+    (pow, lower_pow), (round, lower_round), (max, _min_or_max(rows.MAX)), (min, _min_or_max(rows.MIN)), (int, _int),
+    (complex, lower_complex), (len, _len), (divmod, _misplaced), (range, _misplaced),
     (reversed, _misplaced), (enumerate, _misplaced), (zip, _misplaced), (sum, _sum), (any, _any_or_all(rows.OR)),
     (all, _any_or_all(rows.AND)),
 )  # fmt: skip

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import ast
-import math
 import types
 from collections.abc import Callable
 from typing import Any
 
-from pymetal import dtypes, ir, ops
+from pymetal import dtypes, ir
 from pymetal.dtypes import Kind, TypeApplication, TypeVariable
-from pymetal.errors import Span, plural, were_given
+from pymetal.errors import plural, were_given
 from pymetal.frontend.annotations import Definition, Signature, definition_of, resolve_application, type_of_object
-from pymetal.frontend.arithmetic import number, weak
-from pymetal.frontend.builtin_calls import check_count, find_handler, lower_arguments
+from pymetal.frontend.arithmetic import weak
+from pymetal.frontend.builtin_calls import cast, check_count, check_variable, find_handler, lower_arguments
 from pymetal.frontend.context import Env, ExpressionContext
-from pymetal.frontend.names import (
-    CALLABLE,
-    call_hint,
-    describe,
-    is_dotted,
-    keyword_hint,
-    math_alias,
-    root,
-    static_value,
-)
-from pymetal.frontend.refusals import refusal
-from pymetal.ir import Cast, Const, Expr, Invoke, Type, Weak
+from pymetal.frontend.method_calls import lower_method
+from pymetal.frontend.names import describe, is_dotted, public_names, root, static_value
+from pymetal.frontend.plain_functions import specialize
+from pymetal.frontend.suggestions import CALLABLE, call_hint
+from pymetal.frontend.torch_calls import check_keywords, lower_function
+from pymetal.ir import Const, Expr, Invoke, Type, Weak
 from pymetal.ops import python as rows
 
 
@@ -40,6 +33,8 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     if isinstance(node.func, ast.Subscript):
         return _lower_type_application(ctx, node, env)
     if not _is_outside_name(ctx, node.func, env):
+        if isinstance(node.func, ast.Attribute):
+            return lower_method(ctx, node, env)
         raise ctx.source.refusal("not-callable", node.func, name=name, what="a value", hint=CALLABLE)
     if root(node.func) == ctx.source.node.name:
         raise ctx.source.refusal("recursion", node, name=name)
@@ -50,32 +45,34 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     definition = definition_of(callee)
     if definition is not None:
         if definition.results:
-            names = ", ".join("abcdefgh"[: len(definition.results)])
-            hint = f"Write `{names} = {name}(...)`."
+            hint = f"Write `{', '.join('abcdefgh'[: len(definition.results)])} = {name}(...)`."
             raise ctx.source.refusal("expression", node, what=f"{name}(), which has several results, here", hint=hint)
         args = _match_arguments(ctx, node, env, name, definition.signature)
         return _lower_invoke(ctx, node, name, definition, args)
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            raise ctx.source.refusal("starred", keyword)
-        hint = keyword_hint(callee, name, keyword.arg)
-        raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
+    names = public_names(callee)
+    if (result := lower_function(ctx, node, env, names)) is not None:
+        return result
+    if isinstance(callee, types.FunctionType) and not names and find_handler(callee) is None:
+        specialized = specialize(ctx, node, env, callee)
+        if not isinstance(specialized, tuple):
+            return specialized
+        return _lower_invoke(ctx, node, name, *specialized)
     marked = getattr(callee, "__pymetal_op__", None)
-    op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else ops.find(math_alias(callee) or "")
+    op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else None
+    handler, target = find_handler(callee), type_of_object(callee) if callable(callee) else None
+    fact = getattr(callee, "__pymetal_fact__", None)
+    if any(known is not None for known in (op, handler, target, fact)):
+        check_keywords(ctx, node, callee)
     if op is not None:
         return ctx.arithmetic.apply(op, lower_arguments(ctx, node, env, op.arity), ctx.source.span(node), name)
-    handler = find_handler(callee)
     if handler is not None:
         return handler(ctx, node, env)
-    fact = getattr(callee, "__pymetal_fact__", None)
     if fact is not None:
         return _lower_fact(ctx, node, env, fact)
-    target = type_of_object(callee)
     if target is not None:
         return _lower_cast(ctx, node, env, target)
-    if isinstance(callee, types.FunctionType):
-        raise ctx.source.refusal("undecorated", node.func, name=name)
-    raise ctx.source.refusal("not-callable", node.func, name=name, what=describe(callee), hint=call_hint(callee))
+    hint = call_hint(callee, names)
+    raise ctx.source.refusal("not-callable", node.func, name=name, what=describe(callee), hint=hint)
 
 
 def _is_outside_name(ctx: ExpressionContext, node: ast.expr, env: Env) -> bool:
@@ -105,31 +102,9 @@ def _lower_cast(ctx: ExpressionContext, node: ast.Call, env: Env, target: Type) 
             return weak(float(argument.value), span)  # float("inf"), float("nan")
         except ValueError:
             pass
-    variable = static_value(ctx.source, node.func) if is_dotted(node.func) else None
-    if isinstance(variable, TypeVariable) and not ctx.typing.kinds(ir.Var()) <= variable.kinds:
-        raise ctx.source.refusal(
-            "operand-kind", node, op=f"{variable.name}()", type=ctx.typing.describe(ir.Var()),
-            hint="It stands for the element type. Use T(x), or a dtype such as pymetal.int64(x).",
-        )  # fmt: skip
-    return _cast(ctx, ctx.lower(argument, env), ctx.element_type(target), span)
-
-
-def _cast(ctx: ExpressionContext, value: Expr, target: Type, span: Span) -> Expr:
-    """A cast that the user wrote: as torch's `Tensor.to`, but a complex number is not cast to a real one."""
-    kinds, wanted = ctx.typing.kinds(value.type), ctx.typing.kinds(target)
-    if Kind.COMPLEX in kinds and not wanted <= {Kind.COMPLEX}:
-        if wanted == {Kind.BOOL}:
-            return ctx.arithmetic.apply(rows.NE, [value, weak(0, span)], span)
-        raise refusal("complex-to-real", span, type=ctx.typing.describe(target))
-    constant = number(value)
-    if constant is not None:
-        if wanted <= {Kind.COMPLEX} or (wanted <= {Kind.FLOATING, Kind.COMPLEX} and not isinstance(constant, complex)):
-            return Const(constant, target, span)
-        if wanted == {Kind.BOOL}:
-            return Const(bool(constant), target, span)
-        if not isinstance(constant, complex) and math.isfinite(constant):
-            return Const(int(constant), target, span)
-    return value if ctx.typing.same(value.type, target) else Cast(target, value, implicit=False, span=span)
+    if is_dotted(node.func):
+        check_variable(ctx, static_value(ctx.source, node.func), node)
+    return cast(ctx, ctx.lower(argument, env), ctx.element_type(target), span)
 
 
 def _lower_fact(ctx: ExpressionContext, node: ast.Call, env: Env, fact: Callable[[Kind], bool]) -> Expr:
@@ -180,6 +155,9 @@ def _lower_invoke(ctx: ExpressionContext, node: ast.Call, name: str, callee: Def
             found, wanted = typing.describe(value.type), typing.describe(target)
             raise ctx.source.refusal("argument-type", node, name=name, found=found, wanted=wanted)
         converted.append(ctx.arithmetic.convert(value, target))
+    numbers = [o.function.result for o in callee.checked.overloads if isinstance(o.function.result, Weak)]
+    if len(numbers) == len(callee.checked.overloads) and len(set(numbers)) == 1:  # of Python numbers alone
+        return Invoke(callee.checked, tuple(converted), bound, numbers[0], span)
     result = typing.map(bound, lambda d: _result_dtype(callee, d))
     if result is None:
         raise ctx.source.refusal("no-common-type", node, a=f"the result of {name}", b=typing.describe(bound))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from pymetal.errors import Span
+from pymetal.frontend.annotations import Definition, Signature
 from pymetal.frontend.arithmetic import Arithmetic, number
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.liveness import Names
@@ -57,9 +58,14 @@ class Loop:
     continues: list[Env] = field(default_factory=list)
 
 
+# Type-checks a helper function at every dtype.
+Define: TypeAlias = Callable[[Source, Signature], Definition]
+
+
 class ExpressionContext(Protocol):
     """Lowers the expressions of one function."""
 
+    define: Define
     source: Source
     typing: Typing
     arithmetic: Arithmetic

@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pymetal import dtypes, ir
+from pymetal import ir
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError, Span
 from pymetal.frontend import calls, static_iteration
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
+from pymetal.frontend.builtin_calls import PARTS, lower_part
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.comparisons import lower_compare
-from pymetal.frontend.context import Env
+from pymetal.frontend.context import Define, Env
 from pymetal.frontend.liveness import NO_NAMES, Names
 from pymetal.frontend.names import describe, is_dotted, python_number, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct
 from pymetal.frontend.source import Source
+from pymetal.frontend.suggestions import methods
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Const, Element, Expr, Op, Select, Table, Type
 from pymetal.ops import python as ops
@@ -29,14 +31,14 @@ _SHIFTS = {ast.LShift: (ops.SHL, ops.SHL_CONSTANT), ast.RShift: (ops.SHR, ops.SH
 _UNARY: dict[type[ast.unaryop], Op] = {ast.USub: ops.NEG, ast.Invert: ops.INVERT}
 _BOOLEAN: dict[type[ast.boolop], Op] = {ast.And: ops.AND, ast.Or: ops.OR}
 _MAX_TABLE = 4096
-_PARTS = {"real": ops.REAL_PART, "imag": ops.IMAG_PART}
 
 
 class ExpressionLowering:
     """Lowers the expressions of one function, for one group of dtypes."""
 
-    def __init__(self, source: Source, typing: Typing, body_type: Type) -> None:
+    def __init__(self, source: Source, typing: Typing, body_type: Type, define: Define) -> None:
         self.source = source
+        self.define = define
         self.typing = typing
         self.subexpressions = CommonSubexpressions(source, typing)
         self.arithmetic = Arithmetic(typing, self.subexpressions)
@@ -141,17 +143,12 @@ class ExpressionLowering:
         raise self.source.refusal("not-a-value", node, name=name, what=describe(value))
 
     def _part(self, node: ast.expr, base: ast.expr, attr: str, env: Env) -> Expr:
-        """`z.real` and `z.imag`; real numbers have both, as in Python."""
+        """`z.real` and `z.imag`."""
         value, span = self.lower(base, env), self.source.span(node)
-        if attr not in _PARTS:
-            hint = "Values have `.real` and `.imag` only."
+        if attr not in PARTS:
+            hint = f"Write {ast.unparse(node)}()." if attr in methods() else "Values have `.real` and `.imag` only."
             raise self.source.refusal("expression", node, what=f"`.{attr}` of a value", hint=hint)
-        constant = number(value)
-        if constant is not None:
-            return weak(constant.real if attr == "real" else constant.imag, span)
-        if self.typing.kinds(value.type) <= dtypes.REAL:
-            return value if attr == "real" else Const(0, value.type, span)
-        return self.arithmetic.apply(_PARTS[attr], [value], span)
+        return lower_part(self, value, attr, span)
 
     def lower_table(self, node: ast.expr, env: Env, inline: bool = False) -> Table | None:
         """The tuple of numbers that a name outside the body stands for, or, if `inline`, that `node` writes out."""

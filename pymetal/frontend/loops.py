@@ -75,7 +75,8 @@ def lower_for(ctx: StatementContext, stmt: ast.For, env: Env, block: Block) -> t
     around = math.prod(loop.iterations for loop in ctx.loops if loop.iterations is not None)
     static_iteration.check_unrolled(ctx.source, iterable, len(items), around)
     static_range = builtin_name(static_iteration.callee(expressions, iterable, env)) == "static_range"
-    table = None if static_range else ast.unparse(iterable) if is_dotted(iterable) else ""
+    indexed = is_dotted(iterable) and not any(isinstance(item, tuple) for item in items)
+    table = None if static_range else ast.unparse(iterable) if indexed else ""
     return _lower_unrolled(ctx, stmt, Loop(len(items), table), items, env, block)
 
 

@@ -9,9 +9,9 @@ from pymetal.dtypes import DType, Kind
 from pymetal.errors import PyMetalError, plural
 from pymetal.frontend import static_iteration
 from pymetal.frontend.annotations import Signature, parse_type
-from pymetal.frontend.arithmetic import number
+from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.common_subexpressions import InsertionPoint
-from pymetal.frontend.context import Binding, Block, Env, Item, Loop
+from pymetal.frontend.context import Binding, Block, Define, Env, Item, Loop
 from pymetal.frontend.control_flow import lower_if
 from pymetal.frontend.desugar import desugar
 from pymetal.frontend.expressions import ExpressionLowering
@@ -27,31 +27,35 @@ from pymetal.ir import Const, Expr, Function, Name, Param, Return, Type
 _MAX_PASSES = 64
 
 
-def lower(source: Source, signature: Signature, domain: tuple[DType, ...], body: Type, result: Type) -> Function:
+def lower(
+    source: Source, signature: Signature, domain: tuple[DType, ...], body: Type, result: Type, define: Define
+) -> Function:
     """The body of `source`, typed for a group of dtypes of one kind.
 
     Args:
         body: what the element type means inside the body.
         result: the type that the functor returns.
+        define: type-checks the plain functions that it calls.
 
     Raises:
         PyMetalError: the body cannot become Metal, or does not type-check.
     """
-    return FunctionLowering(source, signature, domain, body, result).run()
+    return FunctionLowering(source, signature, domain, body, result, define).run()
 
 
 class FunctionLowering:
     """Lowers the statements of one function, for one group of dtypes."""
 
     def __init__(
-        self, source: Source, signature: Signature, domain: tuple[DType, ...], body: Type, result: Type
+        self, source: Source, signature: Signature, domain: tuple[DType, ...], body: Type, result: Type, define: Define
     ) -> None:
         self.source = source
         self.signature = signature
         self.typing = Typing(domain)
-        self.expressions = ExpressionLowering(source, self.typing, body)
+        self.expressions = ExpressionLowering(source, self.typing, body, define)
         self.variables = Variables(self.expressions)
         self.result = result
+        self.is_result_known = not signature.inferred
         self.statements = desugar(source, _without_docstring(source.node.body))
         self.expressions.local_names = assigned_names(self.statements)
         self.liveness = liveness(self.statements)
@@ -88,6 +92,7 @@ class FunctionLowering:
         scalars = tuple(Param(s.name, element_type(s.type), s.default) for s in self.signature.scalars)
         env = {p.name: Binding(convert(Name(p.name, p.type), element_type(p.type))) for p in params}
         env |= {s.name: Binding(Name(s.name, element_type(s.annotation.type))) for s in self.signature.scalars}
+        env |= {name: Binding(weak(value)) for name, value in self.signature.constants}
         self.variables.used_names |= set(env)
         block = Block(NO_NAMES)
         for name in sorted(self.variables.copied):
@@ -231,6 +236,8 @@ class FunctionLowering:
     def _return_value(self, node: ast.expr, env: Env) -> Expr:
         lower, source, signature = self.expressions.lower, self.source, self.signature
         value = returned_value(source, signature, node, env, lower, self._items)
+        if signature.inferred:
+            self._infer_result(value.type)
         if not self.variables.is_assignable(value, self.result):
             describe = self.typing.describe
             raise self.source.refusal(
@@ -238,6 +245,13 @@ class FunctionLowering:
                 hint=_return_hint(self.result, self.typing, value.type),
             )  # fmt: skip
         return self.expressions.arithmetic.convert(value, self.result)
+
+    def _infer_result(self, returned: Type) -> None:
+        """Widens the result type, of a function without one, so that it also holds what is returned here."""
+        joined = returned if not self.is_result_known else self.typing.join(self.result, returned)
+        if joined is not None and joined != self.result:
+            self.result, self.variables.changed = joined, True
+        self.is_result_known = True
 
     def _check_assert(self, stmt: ast.Assert, test: ast.expr, message: ast.expr | None, env: Env) -> None:
         """Checks a condition at compile time; it leaves no text."""

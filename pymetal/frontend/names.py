@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import ast
 import enum
-import math
+import functools
+import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from pymetal import ops
 from pymetal.errors import nearest
 from pymetal.frontend.source import Source
+from pymetal.frontend.suggestions import unknown_attribute
 
-# Python's own functions by identity, so that `from math import exp as e` is found as well.
-_MATH: dict[Callable[..., Any], str] = {
-    getattr(math, alias.removeprefix("math.")): alias
-    for alias in ops.BY_ALIAS
-    if alias.startswith("math.") and hasattr(math, alias.removeprefix("math."))
-}
-CALLABLE = "A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions."
-# What to write for functions of math that no function of metal replaces.
-_MATH_HINTS = {
-    "degrees": "Write x * (180 / math.pi).",
-    "radians": "Write x * (math.pi / 180).",
-    "cbrt": "Write metal.copysign(metal.pow(abs(x), 1 / 3), x).",
-    "remainder": "Write x - y * metal.rint(x / y).",
-    "fsum": "Write a + b.",
-    "prod": "Write a * b.",
-}
+# Modules of functions that a body calls; numpy if it is loaded.
+_MODULES = ("math", "torch", "torch.special", "torch.nn.functional", "numpy")
 
 
 def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> Any:
@@ -56,13 +43,11 @@ def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> 
                 try:
                     return getattr(owner, name)
                 except AttributeError:
-                    near = nearest(name, dir(owner))
                     module = ast.unparse(base)
+                    near, hint = unknown_attribute(owner, module, name)
                     raise source.refusal(
-                        "unknown-attribute", node, module=module, name=name,
-                        near=f"; did you mean {module}.{near}?" if near else "",
-                        hint=f"dir({module}) lists what it has.",
-                    ) from None  # fmt: skip
+                        "unknown-attribute", node, module=module, name=name, near=near, hint=hint
+                    ) from None
             raise source.refusal("not-a-value", base, name=ast.unparse(base), what=describe(owner))
         case _:
             raise AssertionError(f"not a dotted name: {ast.dump(node)}")
@@ -92,9 +77,21 @@ def root(node: ast.expr) -> str:
     return node.id
 
 
-def math_alias(value: object) -> str | None:
-    """The alias, such as ``math.exp``, of a function of Python's math module that has a row."""
-    return _MATH.get(value) if isinstance(value, types.BuiltinFunctionType) else None
+@functools.cache
+def _functions(modules: tuple[str, ...]) -> dict[int, tuple[object, list[str]]]:
+    """The functions of modules by identity, so that `from math import exp as e` is found as well, with their names."""
+    found: dict[int, tuple[object, list[str]]] = {}
+    for module in modules:
+        for name, value in vars(sys.modules[module]).items():
+            if callable(value) and not isinstance(value, type) and not name.startswith("_"):
+                found.setdefault(id(value), (value, []))[1].append(f"{module}.{name}")
+    return found
+
+
+def public_names(value: object) -> list[str]:
+    """The names, such as ``math.exp``, of a function of math, torch or numpy; none of other values."""
+    functions = _functions(tuple(module for module in _MODULES if module in sys.modules))
+    return functions.get(id(value), (None, []))[1]
 
 
 def builtin_name(value: object) -> str | None:
@@ -105,6 +102,8 @@ def builtin_name(value: object) -> str | None:
 
 def describe(value: object) -> str:
     """What kind of Python object `value` is, for a message."""
+    if names := public_names(value):
+        return f"a function of {names[0].partition('.')[0]}"
     if isinstance(value, types.ModuleType):
         return f"the module {value.__name__}"
     if isinstance(value, types.FunctionType):
@@ -113,26 +112,3 @@ def describe(value: object) -> str:
         return f"the class {value.__name__}"
     name = type(value).__name__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-
-
-def call_hint(callee: object) -> str:
-    """What to call in place of `callee`, which has no Metal text."""
-    name = getattr(callee, "__name__", "")
-    if not isinstance(callee, types.BuiltinFunctionType) or getattr(math, name, None) is not callee:
-        return CALLABLE
-    if name in _MATH_HINTS:
-        return _MATH_HINTS[name]
-    for qualified in (f"metal.{name}", f"metal.c10.{name}"):
-        found = ops.find(qualified)
-        if found is not None:
-            return f"Write {qualified}({', '.join('xyzw'[: found.arity])})."
-    return CALLABLE
-
-
-def keyword_hint(callee: object, name: str, keyword: str) -> str:
-    """What to write in place of a call of `callee` with a keyword argument."""
-    if callee is round:
-        return f"Write {name}(x * 100) / 100 for two digits."
-    if callee in (max, min) and keyword in ("key", "default"):
-        return f"Write x if abs(x) > abs(y) else y, or omit {keyword!r}."
-    return f"Pass {keyword!r} by position."

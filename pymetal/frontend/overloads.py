@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pymetal import dtypes, ir
 from pymetal.dtypes import DType, Kind
 from pymetal.errors import PyMetalError
-from pymetal.frontend.annotations import Signature
+from pymetal.frontend.annotations import Definition, Signature
 from pymetal.frontend.lower import lower
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import SplitGroup, Typing, body_type, result_type
@@ -182,8 +182,14 @@ def _limited_depth(bodies: Sequence[Body]) -> Iterator[None]:
         raise source.refusal("too-deep", source.node, functor=source.node.name, what=what) from None
 
 
+def _define(source: Source, signature: Signature) -> Definition:
+    """A plain function that a body calls, as a helper."""
+    checked, failures = check_helper([Body(source, signature)])
+    return Definition(signature, checked, failures)
+
+
 def _lower_verified(body: Body, group: tuple[DType, ...], inside: ir.Type, result: ir.Type) -> Function:
-    function = lower(body.source, body.signature, group, inside, result)
+    function = lower(body.source, body.signature, group, inside, result, _define)
     for dtype in group:
         verify(body.source, function, dtype)
     return function

@@ -38,7 +38,7 @@ _at_dtype = functools.partial(_type, by_dtype=True)
 
 REFUSALS: dict[str, Refusal] = {
     # signatures
-    "missing-annotation": Refusal(1, "parameter {name!r} of {functor} has no annotation", "Write `{name}: T`."),
+    "missing-annotation": Refusal(1, "parameter {name!r} of {functor} has no annotation"),
     "missing-result": Refusal(2, "{functor} has no result annotation", "Write `-> T`, or `-> bool` for a test."),
     "parameter-count": _type(
         3, "@pymetal.{arity} takes a function with {wanted} but {functor} has {found}",
@@ -83,7 +83,7 @@ REFUSALS: dict[str, Refusal] = {
     "not-callable": Refusal(
         15, "{name!r} is {what} and cannot be called in a functor"),
     "undecorated": Refusal(
-        16, "{name!r} is a plain Python function and has no Metal text", "Decorate it with @pymetal.func."
+        16, "{name!r} cannot be called here: {reason}"
     ),
     # calls
     "argument-count": _type(17, "{name} takes {wanted} but {found}"),

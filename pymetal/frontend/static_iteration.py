@@ -203,14 +203,15 @@ def _comprehension(
                 inside[name] = Binding(ctx.subexpressions.share(value, name, names.count(name), span))
             else:
                 inside[name] = tuple_binding(name, value)
-        if all(_constant_test(ctx, test, inside) for test in generator.ifs):
+        if all(_constant_test(ctx, test, element, inside) for test in generator.ifs):
             yield from _comprehension(ctx, inner, element, inside, lower, around * len(items))
 
 
-def _constant_test(ctx: ExpressionContext, node: ast.expr, env: Env) -> bool:
+def _constant_test(ctx: ExpressionContext, node: ast.expr, element: ast.expr, env: Env) -> bool:
     test = ctx.lower_condition(node, env)
     if not isinstance(test, Const):
-        hint = "In sum(), write `x if test else 0`; in any(), `test and ...`."
+        value, condition = ast.unparse(element), ast.unparse(node)
+        hint = f"Write `{value} if {condition} else 0` in sum(), `{condition} and {value}` in any()."
         raise ctx.source.refusal("loop", node, what="an `if` of a comprehension that is not constant", hint=hint)
     return bool(test.value)
 

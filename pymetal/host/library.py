@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from pymetal.errors import CallError, DeviceError, MetalSyntaxError, nearest
+from pymetal.errors import CallError, DeviceError, MetalSyntaxError, nearest, public
 from pymetal.host import grid
 from pymetal.host.binding import FLOATING, INTEGER, KIND_POINTER, NOT_ON_DEVICE, Slot, bind
 from pymetal.host.build import Build, KernelInfo, Source, default_include_dirs
@@ -228,6 +228,7 @@ _building: dict[tuple[Any, ...], threading.Lock] = {}
 _guard = threading.Lock()
 
 
+@public
 def compile_shader(
     source: str,
     *,

@@ -10,7 +10,6 @@ called with float, and the result is rounded once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +23,7 @@ from pymetal.ops.floats import on_complex64
 from pymetal.ops.integers import Width, on_wide
 from pymetal.ops.metal_math import fused, power_partials
 from pymetal.ops.python import COMPLEX_POW, DIV_COMPLEX, FLOORDIV_INTEGER, MAX, MIN, MOD_INTEGER, MUL, MUL_COMPLEX
-from pymetal.ops.table import COMPLEX, FLOATING, INTEGERS, UTILS, row
+from pymetal.ops.table import COMPLEX, FLOATING, INTEGERS, UTILS, row, spelled
 
 
 def _op(
@@ -115,6 +114,7 @@ _op(
     "metal.c10.fmod", 2, TypeRule.MATH, FLOATING, floats.fmod,
     lambda x, y, r: (1, -(x / y).call("metal.precise.trunc")), exact=exact.fmod,
     integer_overload=_whole("fmod", integers.rest_of_quotient, exact=exact.fmod, divides=True),
+    **spelled("torch.fmod numpy.fmod"),
 )  # fmt: skip
 # The remainder of integers again, kept from an optimisation that Metal's compiler gets wrong.
 _op(
@@ -157,8 +157,9 @@ _LOG1P_COMPLEX = _op(
     text=Member("complex_log1p", _LOG1P), since=(2, 10),
 )  # fmt: skip
 _op(
-    "metal.c10.log1p", 1, TypeRule.MATH, FLOATING, torch.log1p, lambda x, r: (1 / (x + 1),), aliases=("math.log1p",),
-    fold=math.log1p, complex_overload=_LOG1P_COMPLEX, exact=exact.mpmath("log1p"), suggested=True,
+    "metal.c10.log1p", 1, TypeRule.MATH, FLOATING, torch.log1p, lambda x, r: (1 / (x + 1),),
+    complex_overload=_LOG1P_COMPLEX, exact=exact.mpmath("log1p"), suggested=True,
+    **spelled("math.log1p metal.log1p torch.log1p torch.special.log1p numpy.log1p"),
 )  # fmt: skip
 # c10's own wants operands that are not negative. Up to 2.13 it is NaN of an infinity and a NaN, where C has infinity.
 _op(
@@ -180,7 +181,7 @@ static inline float hypotenuse(const float a, const float b) {
 """
 row(
     "hypot", 2, TypeRule.MATH, FLOATING, Member("hypotenuse", _HYPOT), torch.hypot, lambda x, y, r: (x / r, y / r),
-    aliases=("math.hypot",), fold=math.hypot, exact=exact.mpmath("hypot"),
+    exact=exact.mpmath("hypot"), **spelled("math.hypot metal.hypot torch.hypot numpy.hypot"),
 )  # fmt: skip
 
 _conjugate = on_complex64(lambda z: torch.complex(z.real, -z.imag))
@@ -202,5 +203,5 @@ _CONJ_COMPLEX = row(
 )
 row(
     "metal.conj", 1, TypeRule.PROMOTE, FLOATING | INTEGERS, Wrapped("{0}"), torch.clone, lambda x, r: (1,),
-    complex_overload=_CONJ_COMPLEX, exact=lambda mp, x: x, rounds=False,
+    complex_overload=_CONJ_COMPLEX, exact=lambda mp, x: x, rounds=False, **spelled("torch.conj numpy.conj"),
 )  # fmt: skip

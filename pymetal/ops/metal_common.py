@@ -18,7 +18,7 @@ from pymetal.ops import exact, integers
 from pymetal.ops.builder import Term
 from pymetal.ops.integers import on_wide
 from pymetal.ops.python import AND, OR
-from pymetal.ops.table import FLOATING, INTEGERS, row
+from pymetal.ops.table import FLOATING, INTEGERS, row, spelled
 
 # --- minimum, maximum, median, clamp ---------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ def _clamp_partials(x: Term, low: Term, high: Term, r: Term) -> tuple[Term, Term
 
 def _choice(
     name: str, arity: int, floats: Callable[..., Tensor], of_integers: Callable[..., Tensor], derivative: Any,
-    exact: Callable[..., Any], bool_overload: Op | None = None, signed_zero: bool = False,
+    exact: Callable[..., Any], bool_overload: Op | None = None, signed_zero: bool = False, also: str = "",
 ) -> None:  # fmt: skip
     """`metal.NAME` of floats and of integers, `metal.precise.NAME` and `metal.fast.NAME` of floats."""
 
@@ -74,7 +74,7 @@ def _choice(
 
     row(
         f"metal.{name}", arity, TypeRule.OPMATH, FLOATING | INTEGERS, Named(f"metal::{name}"), function, derivative,
-        bool_overload=bool_overload, exact=exact, rounds=False, signed_zero=signed_zero,
+        bool_overload=bool_overload, exact=exact, rounds=False, signed_zero=signed_zero, **spelled(also),
     )  # fmt: skip
     _floats(name, arity, floats, derivative, exact, spaces=("precise", "fast"), signed_zero=signed_zero)
 
@@ -103,8 +103,14 @@ def _median_exact(mp: Any, x: Any, y: Any, z: Any) -> Any:
 _choice(
     "abs", 1, torch.abs, on_wide(integers.absolute), lambda x, r: (x.sign(),), lambda mp, x: abs(x), signed_zero=True
 )
-_choice("min", 2, torch.fmin, on_wide(integers.least), _extreme_partials(larger=False), exact.fmin, AND)
-_choice("max", 2, torch.fmax, on_wide(integers.greatest), _extreme_partials(larger=True), exact.fmax, OR)
+_choice(
+    "min", 2, torch.fmin, on_wide(integers.least), _extreme_partials(larger=False), exact.fmin, AND,
+    also="torch.fmin numpy.fmin",
+)  # fmt: skip
+_choice(
+    "max", 2, torch.fmax, on_wide(integers.greatest), _extreme_partials(larger=True), exact.fmax, OR,
+    also="torch.fmax numpy.fmax",
+)  # fmt: skip
 _choice("min3", 3, _of_three(torch.fmin), on_wide(_of_three(integers.least)), _chosen_partials, exact.fmin)
 _choice("max3", 3, _of_three(torch.fmax), on_wide(_of_three(integers.greatest)), _chosen_partials, exact.fmax)
 _choice("median3", 3, _median, on_wide(integers.median), _chosen_partials, _median_exact)

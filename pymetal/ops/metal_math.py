@@ -21,7 +21,7 @@ from pymetal.ir import Concrete, Member, Named, Type, TypeRule
 from pymetal.ops import exact as exact_of
 from pymetal.ops import floats
 from pymetal.ops.builder import Term
-from pymetal.ops.table import FLOATING, row
+from pymetal.ops.table import FLOATING, row, spelled
 
 _LN2 = math.log(2)
 _LN10 = math.log(10)
@@ -31,21 +31,21 @@ _LOWEST_INT = -(1 << 31)
 
 def _maths(
     name: str, function: Callable[..., Any], derivative: Any, exact: Callable[..., Any] | str | None = None, *,
-    arity: int = 1, math_name: str | None = None, params: tuple[Type | None, ...] | None = None,
+    arity: int = 1, also: str = "", params: tuple[Type | None, ...] | None = None,
     result: Type | None = None, rounds: bool = True,
 ) -> None:  # fmt: skip
-    """The rows `metal.NAME`, `metal.precise.NAME` and `metal.fast.NAME`; `math.NAME` is the precise one.
+    """The rows `metal.NAME`, `metal.precise.NAME` and `metal.fast.NAME`.
 
     Args:
         exact: the column, or the name of the function of mpmath.
+        also: the names of math, torch and numpy for the precise one.
     """
     for space, prefix in (("metal", "metal::"), ("metal.precise", "precise::"), ("metal.fast", "fast::")):
-        python = math_name if space == "metal.precise" else None
         row(
             f"{space}.{name}", arity, TypeRule.MATH, FLOATING, Named(f"{prefix}{name}"), function, derivative,
-            params=params, result=result, aliases=(f"math.{python}",) if python else (),
-            fold=getattr(math, python, None) if python else None, fast=space == "metal.fast",
+            params=params, result=result, fast=space == "metal.fast",
             exact=exact_of.mpmath(exact) if isinstance(exact, str) else exact, rounds=rounds,
+            **spelled(also if space == "metal.precise" else ""),
         )  # fmt: skip
 
 
@@ -157,52 +157,80 @@ def power_partials(x: Term, y: Term, r: Term) -> tuple[Term, Term]:
 
 # --- the rows --------------------------------------------------------------------------------------------------------
 
-_maths("exp", torch.exp, lambda x, r: (r,), "exp", math_name="exp")
-_maths("exp2", torch.exp2, lambda x, r: (r * _LN2,), lambda mp, x: mp.power(2, x), math_name="exp2")
+_maths("exp", torch.exp, lambda x, r: (r,), "exp", also="math.exp torch.exp numpy.exp")
+_maths(
+    "exp2", torch.exp2, lambda x, r: (r * _LN2,), lambda mp, x: mp.power(2, x),
+    also="math.exp2 torch.exp2 torch.special.exp2 numpy.exp2",
+)  # fmt: skip
 _maths("exp10", _exp10, lambda x, r: (r * _LN10,), lambda mp, x: mp.power(10, x))
-_maths("log", torch.log, lambda x, r: (1 / x,), "log", math_name="log")
-_maths("log2", torch.log2, lambda x, r: (1 / (x * _LN2),), lambda mp, x: mp.log(x) / mp.log(2), math_name="log2")
-_maths("log10", torch.log10, lambda x, r: (1 / (x * _LN10),), "log10", math_name="log10")
-_maths("sin", torch.sin, lambda x, r: (x.call("metal.precise.cos"),), "sin", math_name="sin")
-_maths("cos", torch.cos, lambda x, r: (-x.call("metal.precise.sin"),), "cos", math_name="cos")
-_maths("tan", torch.tan, lambda x, r: (1 + r * r,), "tan", math_name="tan")
+_maths("log", torch.log, lambda x, r: (1 / x,), "log", also="math.log torch.log numpy.log")
+_maths(
+    "log2", torch.log2, lambda x, r: (1 / (x * _LN2),), lambda mp, x: mp.log(x) / mp.log(2),
+    also="math.log2 torch.log2 numpy.log2",
+)  # fmt: skip
+_maths("log10", torch.log10, lambda x, r: (1 / (x * _LN10),), "log10", also="math.log10 torch.log10 numpy.log10")
+_maths("sin", torch.sin, lambda x, r: (x.call("metal.precise.cos"),), "sin", also="math.sin torch.sin numpy.sin")
+_maths("cos", torch.cos, lambda x, r: (-x.call("metal.precise.sin"),), "cos", also="math.cos torch.cos numpy.cos")
+_maths("tan", torch.tan, lambda x, r: (1 + r * r,), "tan", also="math.tan torch.tan numpy.tan")
 _maths("sinpi", _sinpi, lambda x, r: (math.pi * x.call("metal.precise.cospi"),), "sinpi")
 _maths("cospi", _cospi, lambda x, r: (-math.pi * x.call("metal.precise.sinpi"),), "cospi")
 _maths("tanpi", _tanpi, lambda x, r: (math.pi * (1 + r * r),), lambda mp, x: mp.sinpi(x) / mp.cospi(x))
-_maths("asin", torch.asin, lambda x, r: ((1 - x * x).call("metal.precise.rsqrt"),), "asin", math_name="asin")
-_maths("acos", torch.acos, lambda x, r: (-(1 - x * x).call("metal.precise.rsqrt"),), "acos", math_name="acos")
-_maths("atan", torch.atan, lambda x, r: (1 / (x * x + 1),), "atan", math_name="atan")
-_maths("sinh", torch.sinh, lambda x, r: (x.call("metal.precise.cosh"),), "sinh", math_name="sinh")
-_maths("cosh", torch.cosh, lambda x, r: (x.call("metal.precise.sinh"),), "cosh", math_name="cosh")
-_maths("tanh", torch.tanh, lambda x, r: (1 - r * r,), "tanh", math_name="tanh")
-_maths("asinh", torch.asinh, lambda x, r: ((x * x + 1).call("metal.precise.rsqrt"),), "asinh", math_name="asinh")
-_maths("acosh", torch.acosh, lambda x, r: ((x * x - 1).call("metal.precise.rsqrt"),), "acosh", math_name="acosh")
-_maths("atanh", torch.atanh, lambda x, r: (1 / (1 - x * x),), "atanh", math_name="atanh")
-_maths("sqrt", torch.sqrt, lambda x, r: (0.5 / r,), "sqrt", math_name="sqrt")
-_maths("rsqrt", torch.rsqrt, lambda x, r: (-0.5 * (r * r * r),), lambda mp, x: 1 / mp.sqrt(x))
-_maths("fabs", torch.abs, lambda x, r: (x.sign(),), lambda mp, x: abs(x), math_name="fabs", rounds=False)
+_maths(
+    "asin", torch.asin, lambda x, r: ((1 - x * x).call("metal.precise.rsqrt"),), "asin",
+    also="math.asin torch.asin torch.arcsin numpy.arcsin",
+)  # fmt: skip
+_maths(
+    "acos", torch.acos, lambda x, r: (-(1 - x * x).call("metal.precise.rsqrt"),), "acos",
+    also="math.acos torch.acos torch.arccos numpy.arccos",
+)  # fmt: skip
+_maths(
+    "atan", torch.atan, lambda x, r: (1 / (x * x + 1),), "atan", also="math.atan torch.atan torch.arctan numpy.arctan"
+)
+_maths("sinh", torch.sinh, lambda x, r: (x.call("metal.precise.cosh"),), "sinh", also="math.sinh torch.sinh numpy.sinh")
+_maths("cosh", torch.cosh, lambda x, r: (x.call("metal.precise.sinh"),), "cosh", also="math.cosh torch.cosh numpy.cosh")
+_maths(
+    "tanh", torch.tanh, lambda x, r: (1 - r * r,), "tanh",
+    also="math.tanh torch.tanh torch.nn.functional.tanh numpy.tanh",
+)  # fmt: skip
+_maths(
+    "asinh", torch.asinh, lambda x, r: ((x * x + 1).call("metal.precise.rsqrt"),), "asinh",
+    also="math.asinh torch.asinh torch.arcsinh numpy.arcsinh",
+)  # fmt: skip
+_maths(
+    "acosh", torch.acosh, lambda x, r: ((x * x - 1).call("metal.precise.rsqrt"),), "acosh",
+    also="math.acosh torch.acosh torch.arccosh numpy.arccosh",
+)  # fmt: skip
+_maths(
+    "atanh", torch.atanh, lambda x, r: (1 / (1 - x * x),), "atanh",
+    also="math.atanh torch.atanh torch.arctanh numpy.arctanh",
+)  # fmt: skip
+_maths("sqrt", torch.sqrt, lambda x, r: (0.5 / r,), "sqrt", also="math.sqrt torch.sqrt numpy.sqrt")
+_maths("rsqrt", torch.rsqrt, lambda x, r: (-0.5 * (r * r * r),), lambda mp, x: 1 / mp.sqrt(x), also="torch.rsqrt")
+_maths("fabs", torch.abs, lambda x, r: (x.sign(),), lambda mp, x: abs(x), also="math.fabs numpy.fabs", rounds=False)
 _maths("floor", torch.floor, lambda x, r: (0,), "floor", rounds=False)
 _maths("ceil", torch.ceil, lambda x, r: (0,), "ceil", rounds=False)
 _maths("trunc", torch.trunc, lambda x, r: (0,), exact_of.trunc, rounds=False)
-_maths("rint", torch.round, lambda x, r: (0,), "nint", rounds=False)
+_maths("rint", torch.round, lambda x, r: (0,), "nint", also="numpy.rint", rounds=False)
 _maths("round", _round, lambda x, r: (0,), exact_of.round_away, rounds=False)
 _maths("fract", _fract, lambda x, r: (1,), lambda mp, x: x - mp.floor(x))
 _maths("ilogb", _ilogb, None, result=_INT)  # an integer: not differentiable
 _maths(
     "ldexp", _ldexp, lambda x, k, r: (x.lift(1).call("metal.ldexp", k), 0), lambda mp, x, k: x * mp.power(2, k),
-    arity=2, params=(None, _INT),
+    arity=2, params=(None, _INT), also="math.ldexp numpy.ldexp",
 )  # fmt: skip
-_maths("atan2", torch.atan2, _atan2_partials, "atan2", arity=2, math_name="atan2")
-_maths("pow", torch.pow, power_partials, "power", arity=2)
+_maths(
+    "atan2", torch.atan2, _atan2_partials, "atan2", arity=2, also="math.atan2 torch.atan2 torch.arctan2 numpy.arctan2"
+)
+_maths("pow", torch.pow, power_partials, "power", arity=2, also="math.pow")
 # For x >= 0, and by its definition exp2(y * log2(x)): powr(0, 0), powr(1, inf) and powr(inf, 0) are NaN.
 _maths("powr", _powr, power_partials, lambda mp, x, y: mp.power(x, y) if x > 0 else mp.nan, arity=2)
 _maths(
     "fmod", floats.fmod, lambda x, y, r: (1, -(x / y).call("metal.precise.trunc")), exact_of.fmod, arity=2,
-    math_name="fmod",
+    also="math.fmod",
 )  # fmt: skip
 _maths(
     "copysign", torch.copysign, lambda x, y, r: (x.sign() * r.sign(), 0), lambda mp, x, y: -abs(x) if y < 0 else abs(x),
-    arity=2, math_name="copysign", rounds=False,
+    arity=2, also="math.copysign torch.copysign numpy.copysign", rounds=False,
 )  # fmt: skip
 _maths("divide", torch.true_divide, lambda x, y, r: (1 / y, -r / y), exact_of.quotient, arity=2)
 _maths(
@@ -210,7 +238,7 @@ _maths(
     lambda x, y, r: (x.lift(0).where(x.call("le", y), 1), x.lift(0).where(x.call("le", y), -1)),
     lambda mp, x, y: max(x - y, mp.mpf(0)), arity=2,
 )  # fmt: skip
-_maths("fma", fused, lambda x, y, z, r: (y, x, 1), lambda mp, x, y, z: x * y + z, arity=3)
+_maths("fma", fused, lambda x, y, z, r: (y, x, 1), lambda mp, x, y, z: x * y + z, arity=3, also="math.fma")
 
 # Of the operand's own type: the next float is not the next half. Metal has it for float and half from MSL 3.1 on.
 _NEXTAFTER = """\
@@ -234,5 +262,5 @@ static inline bfloat next_after(const bfloat x, const bfloat y) {
 """
 row(
     "metal.nextafter", 2, TypeRule.PROMOTE, FLOATING, Member("next_after", _NEXTAFTER), _nextafter,
-    aliases=("math.nextafter",), fold=math.nextafter, rounds=False,
+    rounds=False, **spelled("math.nextafter torch.nextafter numpy.nextafter"),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pymetal.dtypes import Kind
 from pymetal.ir import BOOL, Named, TypeRule
-from pymetal.ops.table import FLOATING, INTEGERS, row
+from pymetal.ops.table import FLOATING, INTEGERS, row, spelled
 
 
 def _isnormal(x: Tensor) -> Tensor:
@@ -31,10 +31,11 @@ def _test(
     name: str, arity: int, function: Callable[..., Tensor], rule: TypeRule = TypeRule.PREDICATE,
     exact: Callable[..., bool] | None = None, tests_nan: bool = False,
 ) -> None:  # fmt: skip
-    python = getattr(math, name, None)
+    also = [f"{space.__name__}.{name}" for space in (math, torch) if hasattr(space, name)]
+    numpy = [f"numpy.{name}"] if also else []
     row(
-        f"metal.{name}", arity, rule, FLOATING, Named(f"metal::{name}"), function, fold=python,
-        aliases=(f"math.{name}",) if python else (), exact=exact, tests_nan=tests_nan,
+        f"metal.{name}", arity, rule, FLOATING, Named(f"metal::{name}"), function, exact=exact, tests_nan=tests_nan,
+        **spelled(" ".join(also + numpy)),
     )  # fmt: skip
 
 

@@ -44,6 +44,12 @@ def _on_unsigned(function: Callable[..., torch.Tensor], flip: int = 0) -> Callab
     return wrapped
 
 
+def _names(*names: str) -> tuple[str, ...]:
+    """The functions of torch of these names, and that of numpy of the last one."""
+    known = dict.fromkeys(f"torch.{name}" for name in names if name != "equal")  # torch.equal compares whole tensors
+    return (*known, f"numpy.{names[-1]}")
+
+
 # --- logic -----------------------------------------------------------------------------------------------------------
 
 
@@ -73,12 +79,14 @@ DIV_COMPLEX = _on_complex("truediv", "/", "div", torch.true_divide, lambda x, y,
 
 
 def _arithmetic(
-    name: str, text: Infix | Prefix, kinds: frozenset[Kind], derivative: Any, complex_overload: Op | None = None
-) -> Op:
+    name: str, text: Infix | Prefix, kinds: frozenset[Kind], derivative: Any, also: str,
+    complex_overload: Op | None = None,
+) -> Op:  # fmt: skip
     fold = getattr(operator, name)
     return row(
         name, 2 if isinstance(text, Infix) else 1, TypeRule.PROMOTE, kinds, text,
         on_complex64(_on_unsigned(getattr(torch, name))), derivative, symbol=text.symbol, fold=fold,
+        aliases=_names(name, also),
         complex_overload=complex_overload, promotes_to_int=True, modular=True, rounds=isinstance(text, Infix),
         exact=lambda mp, *operands: fold(*operands), overflow=name,
     )  # fmt: skip
@@ -86,13 +94,14 @@ def _arithmetic(
 
 # bool + bool is "or" and bool * bool is "and" in torch, and C++'s conversion of the int sum to bool gives the same;
 # torch refuses bool - bool and -bool.
-ADD = _arithmetic("add", Infix("+", 12), dtypes.ANY, lambda x, y, r: (1, 1))
-SUB = _arithmetic("sub", Infix("-", 12), dtypes.NUMERIC, lambda x, y, r: (1, -1))
-MUL = _arithmetic("mul", Infix("*", 13), dtypes.ANY, lambda x, y, r: (y, x), MUL_COMPLEX)
-NEG = _arithmetic("neg", Prefix("-"), dtypes.NUMERIC, lambda x, r: (-1,))
+ADD = _arithmetic("add", Infix("+", 12), dtypes.ANY, lambda x, y, r: (1, 1), "add")
+SUB = _arithmetic("sub", Infix("-", 12), dtypes.NUMERIC, lambda x, y, r: (1, -1), "subtract")
+MUL = _arithmetic("mul", Infix("*", 13), dtypes.ANY, lambda x, y, r: (y, x), "multiply", MUL_COMPLEX)
+NEG = _arithmetic("neg", Prefix("-"), dtypes.NUMERIC, lambda x, r: (-1,), "negative")
 TRUEDIV = row(
     "truediv", 2, TypeRule.INT_TO_FLOAT, FLOATING, Infix("/", 13), torch.true_divide, lambda x, y, r: (1 / y, -r / y),
     symbol="/", fold=operator.truediv, complex_overload=DIV_COMPLEX, exact=exact.quotient,
+    aliases=_names("true_divide"),
 )  # fmt: skip
 
 _FLOOR_DIVIDE = """\
@@ -136,13 +145,13 @@ FLOORDIV_INTEGER = _on_integers(
 FLOORDIV = row(
     "floordiv", 2, TypeRule.MATH, FLOATING, Member("floor_divide", _FLOOR_DIVIDE), floats.floor_divide,
     lambda x, y, r: (0, 0), symbol="//", fold=operator.floordiv, integer_overload=FLOORDIV_INTEGER,
-    exact=exact.floor_divide,
+    exact=exact.floor_divide, aliases=_names("floor_divide"),
 )  # fmt: skip
 MOD_INTEGER = _on_integers("mod", "%", "remainder", integers.rest_of_floor_quotient, exact.remainder, divides=True)
 MOD = row(
     "mod", 2, TypeRule.MATH, FLOATING, Member("remainder", _REMAINDER), floats.remainder,
     lambda x, y, r: (1, -x.call("floordiv", y)), symbol="%", fold=operator.mod, integer_overload=MOD_INTEGER,
-    exact=exact.remainder,
+    exact=exact.remainder, aliases=_names("remainder"),
 )  # fmt: skip
 POW_INTEGER = _on_integers("pow", "**", "pow", integers.power, exact.power, since=(2, 11), overflow="pow")
 COMPLEX_POW = """\
@@ -168,18 +177,19 @@ POW = row(
         x.lift(0).where(y.equals(0), y * x.call("pow", y - 1)),
         _by_exponent(x, y, r * x.call("metal.precise.log")),
     ),
-    symbol="**", fold=operator.pow, aliases=("math.pow",), integer_overload=POW_INTEGER, complex_overload=POW_COMPLEX,
+    symbol="**", fold=operator.pow, integer_overload=POW_INTEGER, complex_overload=POW_COMPLEX,
     exact=exact.power,
 )  # fmt: skip
 
 # --- comparisons -----------------------------------------------------------------------------------------------------
 
 
-def _comparison(name: str, symbol: str, precedence: int, complex_overload: Op | None = None) -> Op:
+def _comparison(name: str, symbol: str, precedence: int, word: str, complex_overload: Op | None = None) -> Op:
     fold = getattr(operator, name)
     return row(
         name, 2, TypeRule.COMPARE, REAL, Infix(symbol, precedence), _on_unsigned(getattr(torch, name), _SIGN),
         symbol=symbol, fold=fold, complex_overload=complex_overload, exact=lambda mp, x, y: fold(x, y),
+        aliases=_names(name, word),
     )  # fmt: skip
 
 
@@ -190,12 +200,12 @@ def _complex_comparison(name: str, symbol: str, pattern: str) -> Op:
 
 EQ_COMPLEX = _complex_comparison("eq", "==", "metal::all({0} == {1})")
 NE_COMPLEX = _complex_comparison("ne", "!=", "metal::any({0} != {1})")
-EQ = _comparison("eq", "==", 9, EQ_COMPLEX)
-NE = _comparison("ne", "!=", 9, NE_COMPLEX)
-LT = _comparison("lt", "<", 10)
-LE = _comparison("le", "<=", 10)
-GT = _comparison("gt", ">", 10)
-GE = _comparison("ge", ">=", 10)
+EQ = _comparison("eq", "==", 9, "equal", EQ_COMPLEX)
+NE = _comparison("ne", "!=", 9, "not_equal", NE_COMPLEX)
+LT = _comparison("lt", "<", 10, "less")
+LE = _comparison("le", "<=", 10, "less_equal")
+GT = _comparison("gt", ">", 10, "greater")
+GE = _comparison("ge", ">=", 10, "greater_equal")
 
 # --- bits ------------------------------------------------------------------------------------------------------------
 
@@ -203,7 +213,7 @@ GE = _comparison("ge", ">=", 10)
 def _bitwise(name: str, symbol: str, precedence: int, function: Callable[..., Any], fold: Callable[..., Any]) -> Op:
     return row(
         name, 2, TypeRule.PROMOTE, dtypes.INTEGRAL, Infix(symbol, precedence), _on_unsigned(function), symbol=symbol,
-        fold=fold, exact=lambda mp, x, y: fold(x, y),
+        fold=fold, exact=lambda mp, x, y: fold(x, y), aliases=_names(function.__name__),
     )  # fmt: skip
 
 
@@ -213,6 +223,7 @@ BITOR = _bitwise("bitor", "|", 6, torch.bitwise_or, operator.or_)
 INVERT = row(
     "invert", 1, TypeRule.PROMOTE, INTEGERS, Prefix("~"), _on_unsigned(torch.bitwise_not), symbol="~",
     fold=lambda a: ~int(a), promotes_to_int=True, modular=True, bool_overload=NOT, exact=lambda mp, x: ~x,
+    aliases=_names("bitwise_not"),
 )  # fmt: skip
 
 _SHIFT_LEFT = """\
@@ -296,6 +307,7 @@ ABS_INTEGER = row(
 ABS = row(
     "abs", 1, TypeRule.MATH, FLOATING, Named("metal::fabs"), torch.abs, lambda x, r: (x.sign(),), fold=abs,
     integer_overload=ABS_INTEGER, complex_overload=ABS_COMPLEX, rounds=False, exact=lambda mp, x: abs(x),
+    aliases=_names("abs", "absolute"),
 )  # fmt: skip
 
 
@@ -315,6 +327,7 @@ def _extreme(
     return row(
         name, 2, TypeRule.PROMOTE, INTEGERS | FLOATING, Named(f"c10::metal::{name}"), value, partials, fold=fold,
         header=UTILS, bool_overload=bool_overload, exact=exact, rounds=False, signed_zero=False,
+        aliases=(*_names(floats.__name__), f"torch.{name}"),
     )  # fmt: skip
 
 

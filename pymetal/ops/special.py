@@ -21,7 +21,7 @@ from pymetal.ir import Call, Cast, Concrete, Member, Named, Op, Type, TypeRule
 from pymetal.ops import exact as exact_of
 from pymetal.ops.builder import Term
 from pymetal.ops.floats import on_complex64
-from pymetal.ops.table import COMPLEX, FLOATING, SPECIAL, TABLE, row
+from pymetal.ops.table import COMPLEX, FLOATING, SPECIAL, TABLE, row, spelled
 
 _ORDER = Concrete(dtypes.int64)
 _SQRT_PI = math.sqrt(math.pi)
@@ -30,19 +30,19 @@ _TWO_OVER_SQRT_PI = 2 / _SQRT_PI
 
 def _c10(
     name: str, function: Callable[..., Any], derivative: Any, exact: Callable[..., Any] | str | None = None, *,
-    arity: int = 1, since: tuple[int, int] = (2, 8), math_name: str | None = None,
+    arity: int = 1, since: tuple[int, int] = (2, 8), also: str = "",
     params: tuple[Type | None, ...] | None = None, complex_overload: Op | None = None,
 ) -> None:  # fmt: skip
     """The row `metal.c10.NAME`: a function of floats that computes in float.
 
     Args:
         exact: the column, or the name of the function of mpmath.
+        also: its names in math and torch.
     """
     row(
         f"metal.c10.{name}", arity, TypeRule.MATH, FLOATING, Named(f"c10::metal::{name}"), function, derivative,
         params=params, since=since, header=SPECIAL, complex_overload=complex_overload,
-        aliases=(f"math.{math_name}",) if math_name else (), fold=getattr(math, math_name) if math_name else None,
-        exact=exact_of.mpmath(exact) if isinstance(exact, str) else exact, suggested=params is None,
+        exact=exact_of.mpmath(exact) if isinstance(exact, str) else exact, suggested=params is None, **spelled(also),
     )  # fmt: skip
 
 
@@ -62,11 +62,23 @@ def _exp(x: Term) -> Term:
 
 # --- error functions -------------------------------------------------------------------------------------------------
 
-_c10("erf", torch.erf, lambda x, r: (_TWO_OVER_SQRT_PI * _exp(-(x * x)),), "erf", math_name="erf")
+_c10(
+    "erf", torch.erf, lambda x, r: (_TWO_OVER_SQRT_PI * _exp(-(x * x)),), "erf",
+    also="math.erf metal.erf torch.erf torch.special.erf",
+)  # fmt: skip
 # Up to 2.13 it is 1 - erf(x), which has no digit left from x = 4 on.
-_c10("erfc", torch.erfc, lambda x, r: (-_TWO_OVER_SQRT_PI * _exp(-(x * x)),), "erfc", since=(2, 9), math_name="erfc")
-_c10("erfcx", torch.special.erfcx, lambda x, r: (2 * x * r - _TWO_OVER_SQRT_PI,), exact_of.erfcx, since=(2, 11))
-_c10("erfinv", torch.erfinv, lambda x, r: (_SQRT_PI / 2 * _exp(r * r),), "erfinv")
+_c10(
+    "erfc", torch.erfc, lambda x, r: (-_TWO_OVER_SQRT_PI * _exp(-(x * x)),), "erfc", since=(2, 9),
+    also="math.erfc metal.erfc torch.erfc torch.special.erfc",
+)  # fmt: skip
+_c10(
+    "erfcx", torch.special.erfcx, lambda x, r: (2 * x * r - _TWO_OVER_SQRT_PI,), exact_of.erfcx, since=(2, 11),
+    also="torch.special.erfcx",
+)  # fmt: skip
+_c10(
+    "erfinv", torch.erfinv, lambda x, r: (_SQRT_PI / 2 * _exp(r * r),), "erfinv",
+    also="torch.erfinv torch.special.erfinv",
+)  # fmt: skip
 # c10's lacks the low part of ln 2: it is off by 1.4e-6 for each power of two in the result. Python's is another row.
 _c10("expm1f", torch.expm1, lambda x, r: (r + 1,), "expm1")
 
@@ -81,13 +93,13 @@ static inline float exp_minus_one(const float x) {
 """
 row(
     "expm1", 1, TypeRule.MATH, FLOATING, Member("exp_minus_one", _EXPM1), torch.expm1, lambda x, r: (r + 1,),
-    aliases=("math.expm1",), fold=math.expm1, exact=exact_of.mpmath("expm1"),
+    exact=exact_of.mpmath("expm1"), **spelled("math.expm1 metal.expm1 torch.expm1 torch.special.expm1 numpy.expm1"),
 )  # fmt: skip
 
 # --- gamma functions -------------------------------------------------------------------------------------------------
 
 
-def _gamma(x: Tensor) -> Tensor:
+def gamma(x: Tensor) -> Tensor:
     """The gamma function; NaN at negative integers and -inf."""
     wide = x.double()
     negative = (wide < 0) & (torch.floor(wide) % 2 != 0)
@@ -118,9 +130,14 @@ def _gamma_density(a: Term, x: Term) -> Term:
 
 
 # Of negative arguments c10's gamma is the pole's part alone; log_gamma loses digits near its zeros at 1 and 2.
-_c10("gamma", _gamma, lambda x, r: (r * x.call("metal.c10.digamma"),), "gamma")
-_c10("log_gamma", torch.lgamma, lambda x, r: (x.call("metal.c10.digamma"),), exact_of.log_gamma, math_name="lgamma")
-_c10("digamma", torch.digamma, lambda x, r: (x.lift(2).call("metal.c10.zeta", x),), "digamma")
+_c10("gamma", gamma, lambda x, r: (r * x.call("metal.c10.digamma"),), "gamma")
+_c10(
+    "log_gamma", torch.lgamma, lambda x, r: (x.call("metal.c10.digamma"),), exact_of.log_gamma,
+)  # fmt: skip
+_c10(
+    "digamma", torch.digamma, lambda x, r: (x.lift(2).call("metal.c10.zeta", x),), "digamma",
+    also="torch.digamma torch.special.digamma torch.special.psi",
+)  # fmt: skip
 _c10(
     "trigamma", lambda x: torch.polygamma(1, x), lambda x, r: (-2 * x.lift(3).call("metal.c10.zeta", x),),
     lambda mp, x: mp.psi(1, x), since=(2, 12),
@@ -128,16 +145,19 @@ _c10(
 _c10("polygamma", _polygamma, _polygamma_partials, lambda mp, n, x: mp.psi(int(n), x), arity=2, params=(_ORDER, None))
 # By x: none, as in torch.
 _c10(
-    "zeta", torch.special.zeta, lambda x, q, r: (None, -x * (x + 1).call("metal.c10.zeta", q)), "zeta", arity=2
+    "zeta", torch.special.zeta, lambda x, q, r: (None, -x * (x + 1).call("metal.c10.zeta", q)), "zeta", arity=2,
+    also="torch.special.zeta",
 )  # fmt: skip
 # By a: none, as in torch.
 _c10(
     "igamma", torch.igamma, lambda a, x, r: (None, _gamma_density(a, x)),
     lambda mp, a, x: mp.gammainc(a, 0, x, regularized=True) if a > 0 and x >= 0 else mp.nan, arity=2, since=(2, 9),
+    also="torch.igamma torch.special.gammainc",
 )  # fmt: skip
 _c10(
     "igammac", torch.igammac, lambda a, x, r: (None, -_gamma_density(a, x)),
     lambda mp, a, x: mp.gammainc(a, x, regularized=True) if a > 0 and x >= 0 else mp.nan, arity=2, since=(2, 9),
+    also="torch.igammac torch.special.gammaincc",
 )  # fmt: skip
 
 # --- exponentials and logarithms of several --------------------------------------------------------------------------
@@ -167,15 +187,21 @@ _LOGADDEXP_COMPLEX = _on_complex(
 )  # the derivative is not implemented  # fmt: skip
 _c10(
     "logaddexp", torch.logaddexp, _softmax_partials("metal.precise.exp"), exact_of.logaddexp, arity=2, since=(2, 10),
-    complex_overload=_LOGADDEXP_COMPLEX,
+    complex_overload=_LOGADDEXP_COMPLEX, also="torch.logaddexp numpy.logaddexp",
 )  # fmt: skip
 _c10(
     "logaddexp2", torch.logaddexp2, _softmax_partials("metal.precise.exp2"), exact_of.logaddexp2, arity=2,
-    since=(2, 10),
+    since=(2, 10), also="torch.logaddexp2 numpy.logaddexp2",
 )  # fmt: skip
-_c10("xlogy", torch.special.xlogy, _xlogy_partials, exact_of.xlogy, arity=2, since=(2, 12))
-_c10("xlog1py", torch.special.xlog1py, _xlog1py_partials, lambda mp, x, y: exact_of.xlogy(mp, x, 1 + y), arity=2)
-_c10("entr", torch.special.entr, lambda x, r: (-x.call("metal.precise.log") - 1,))
+_c10(
+    "xlogy", torch.special.xlogy, _xlogy_partials, exact_of.xlogy, arity=2, since=(2, 12),
+    also="torch.xlogy torch.special.xlogy",
+)  # fmt: skip
+_c10(
+    "xlog1py", torch.special.xlog1py, _xlog1py_partials, lambda mp, x, y: exact_of.xlogy(mp, x, 1 + y), arity=2,
+    also="torch.special.xlog1py",
+)  # fmt: skip
+_c10("entr", torch.special.entr, lambda x, r: (-x.call("metal.precise.log") - 1,), also="torch.special.entr")
 
 # --- Bessel functions ------------------------------------------------------------------------------------------------
 
@@ -190,18 +216,26 @@ def _sinc_partial(x: Term, r: Term) -> tuple[Term]:
 
 
 # c10's complex sinc is 0 at 0.
-_c10("sinc", torch.sinc, _sinc_partial, "sincpi", complex_overload=_on_complex("sinc", 1, torch.sinc, None))
 _c10(
-    "spherical_bessel_j0",
-    torch.special.spherical_bessel_j0,
-    lambda x, r: (_by_x(x.call("metal.precise.cos") - r, x, 0),),
-)
-_c10("i0", torch.special.i0, lambda x, r: (x.call("metal.c10.i1"),), lambda mp, x: mp.besseli(0, x))
-_c10("i0e", torch.special.i0e, lambda x, r: (x.call("metal.c10.i1e") - x.sign() * r,))
-_c10("i1", torch.special.i1, lambda x, r: (x.call("metal.c10.i0") - _by_x(r, x, 0.5),), lambda mp, x: mp.besseli(1, x))
+    "sinc", torch.sinc, _sinc_partial, "sincpi", complex_overload=_on_complex("sinc", 1, torch.sinc, None),
+    also="torch.sinc torch.special.sinc numpy.sinc",
+)  # fmt: skip
+_c10(
+    "spherical_bessel_j0", torch.special.spherical_bessel_j0,
+    lambda x, r: (_by_x(x.call("metal.precise.cos") - r, x, 0),), also="torch.special.spherical_bessel_j0",
+)  # fmt: skip
+_c10(
+    "i0", torch.special.i0, lambda x, r: (x.call("metal.c10.i1"),), lambda mp, x: mp.besseli(0, x),
+    also="torch.i0 torch.special.i0 numpy.i0",
+)  # fmt: skip
+_c10("i0e", torch.special.i0e, lambda x, r: (x.call("metal.c10.i1e") - x.sign() * r,), also="torch.special.i0e")
+_c10(
+    "i1", torch.special.i1, lambda x, r: (x.call("metal.c10.i0") - _by_x(r, x, 0.5),), lambda mp, x: mp.besseli(1, x),
+    also="torch.special.i1",
+)  # fmt: skip
 _c10(
     "i1e", torch.special.i1e,
-    lambda x, r: (x.call("metal.c10.i0e") - x.sign() * r - _by_x(r, x, 0.5),),
+    lambda x, r: (x.call("metal.c10.i0e") - x.sign() * r - _by_x(r, x, 0.5),), also="torch.special.i1e",
 )  # fmt: skip
 
 
@@ -211,7 +245,7 @@ def _bessel(
     """A row of `NAME_forward`; `partial` is given x, the result and the other functions of x."""
     _c10(
         f"{name}_forward", function,
-        lambda x, r: (partial(x, r, lambda other: x.call(f"metal.c10.{other}_forward")),),
+        lambda x, r: (partial(x, r, lambda other: x.call(f"metal.c10.{other}_forward")),), also=f"torch.special.{name}",
     )  # fmt: skip
 
 

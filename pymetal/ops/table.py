@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from pymetal import dtypes
 from pymetal.dtypes import Kind
@@ -35,6 +36,13 @@ def _entering(make: Callable[_Columns, Op]) -> Callable[_Columns, Op]:
         return op
 
     return row
+
+
+def spelled(names: str) -> dict[str, Any]:
+    """The columns for further names of a row, as in "math.exp torch.exp": numbers are computed by the one of math."""
+    aliases = tuple(names.split())
+    python = next((a.removeprefix("math.") for a in aliases if a.startswith("math.")), "")
+    return {"aliases": aliases, "fold": getattr(math, python, None)}
 
 
 row = _entering(Op)  # makes an `Op` of its arguments, puts it into the table and returns it

@@ -18,7 +18,7 @@ from pymetal.codegen.functor_text import FunctorText, functor_text
 from pymetal.codegen.metal_file import Entry, metal_file
 from pymetal.codegen.names import functor_name, helper_name
 from pymetal.dtypes import INTEGRAL, DType
-from pymetal.errors import CallError
+from pymetal.errors import CallError, PyMetalError, public
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
 from pymetal.ir import CheckedFunction
@@ -190,17 +190,20 @@ class Operation:
         return Entry(self.ir, self.arity, self.opmath, self.text)
 
     @property
+    @public
     def functor_source(self) -> str:
         """The Metal text of `struct NAME_functor`, formatted; several results have one such struct each."""
         return format_metal(self.text.source)
 
     @property
+    @public
     def metal_source(self) -> str:
         """A whole `.metal` file, formatted: includes, functor, registrations."""
         return metal_file([result.entry for result in self.results])
 
     # --- meaning ---
 
+    @public
     def reference(self, /, *args: Any, **scalars: Any) -> torch.Tensor:
         """Evaluates the functor with torch operators.
 
@@ -260,7 +263,12 @@ class Operation:
             CallError: the arguments do not fit the functor.
             DeviceError: no device runs such tensors, or the host device has no compiler.
         """
-        return self.caller(args, out, scalars)  # type: ignore[no-any-return]
+        try:
+            return self.caller(args, out, scalars)  # type: ignore[no-any-return]
+        except PyMetalError as error:  # as `public` does, without its cost
+            trimmed = error.trimmed()
+        __tracebackhide__ = True
+        raise trimmed
 
     def __repr__(self) -> str:
         left_out = ", ".join(map(str, self.left_out))

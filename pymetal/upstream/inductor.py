@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pymetal.arity import Arity
-from pymetal.ops import BY_ALIAS
+from pymetal.ops import TABLE
 from pymetal.upstream.checkout import INDUCTOR_MPS, METAL_HEADERS, Checkout, parse_python
 from pymetal.upstream.plan import Outcome, Plan, Step
 
@@ -152,6 +152,6 @@ def _c10_function(checkout: Checkout, name: str) -> str | None:
 
 def _standard(name: str) -> str | None:
     """Metal's own function of a name, at the precision that inductor asks for."""
-    if f"metal.precise.{name}" in BY_ALIAS:
+    if f"metal.precise.{name}" in TABLE:
         return f"metal::precise::{name}"
-    return f"metal::{name}" if f"metal.{name}" in BY_ALIAS else None
+    return f"metal::{name}" if f"metal.{name}" in TABLE else None

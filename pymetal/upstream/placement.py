@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pymetal.errors import PyMetalError
+from pymetal.errors import PyMetalError, public
 from pymetal.upstream import checks, legacy, test_lists
 from pymetal.upstream.checkout import COMMON_MPS, KERNELS, OPERATIONS, YAML, Checkout, line_of
 from pymetal.upstream.edit import Patch
@@ -63,10 +63,12 @@ class Placement(Outcome):
     def __bool__(self) -> bool:
         return bool(self.patch)
 
+    @public
     def diff(self) -> str:
         """The unified diff of all files, as `git apply` takes it; empty if the tree has everything already."""
         return self.patch.diff()
 
+    @public
     def check(self, *, compile_metal: bool = True) -> checks.Report:
         """What is wrong in the tree with the edits that was not wrong without them.
 
@@ -90,6 +92,7 @@ class Placement(Outcome):
             checks.add_compiled(report, self.checkout, dict.fromkeys(sorted(paths)))
         return checks.about(report, self.selected, [*self.stubs, *self.functors])
 
+    @public
     def apply(self, *, force: bool = False) -> tuple[str, ...]:
         """Writes all files or none, and returns their paths; none if the tree has everything already.
 
@@ -101,6 +104,7 @@ class Placement(Outcome):
         """
         return self.patch.apply(force=force)
 
+    @public
     def since(self, commit: str | None, *, compile_metal: bool = True) -> Difference:
         """The difference to a commit, by default HEAD, of the tree with these edits.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import toolbox
@@ -224,7 +224,11 @@ def lowered(tree: ast.FunctionDef, folder: Path) -> None:
     assert isinstance(body, Body)
     source = body.source.__class__(**{**body.source.__dict__, "node": tree})
     overload = functor.ir.overloads[0].function
-    lower(source, body.signature, functor.ir.domain, overload.params[0].type, overload.result)
+
+    def define(*_: object) -> NoReturn:
+        pytest.fail("it calls no plain function")
+
+    lower(source, body.signature, functor.ir.domain, overload.params[0].type, overload.result, define)
 
 
 def tree_of(functor_text: str) -> ast.FunctionDef:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import torch
 
 import pymetal
 from pymetal import PyMetalError, T
+from pymetal.frontend.desugar import desugar
+from pymetal.frontend.source import Source
 
 BODIES = {
     "match": "match a:\n    case 0 | 1:\n        r = b\n    case -2:\n        r = b * 2\n    case 2.0:\n        r = b * 3\n    case _:\n        r = a\nreturn r",
@@ -63,6 +66,31 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, differential
 @pytest.mark.parametrize("dtype", [torch.int32, torch.float32])
 def test_rewritten_statements(programs: dict[str, differential.Program], dtype: torch.dtype) -> None:
     bodies.check(programs, dtype)
+
+
+def run(tree: ast.Module) -> list[object]:
+    """What Python computes of `f`, for all pairs of small integers."""
+    names = scalars.names("int32") | {"T": int, "N": lambda x: abs(x % 5)}
+    exec(bodies.CONSTANTS, names)
+    exec(compile(tree, "<body>", "exec"), names)
+    return [names["f"](a, b) for a in range(-3, 8) for b in range(-3, 8)]
+
+
+@pytest.mark.parametrize("title", BODIES)
+def test_python_executes_the_rewritten_tree(title: str) -> None:
+    """Every node has a place, none is left that is rewritten, and the values are those of the body as written."""
+    text = "def f(a, b):\n" + "".join(f"    {line}\n" for line in BODIES[title].splitlines())
+    written, rewritten = ast.parse(text), ast.parse(text)
+    definition = rewritten.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    before = ast.dump(definition, include_attributes=True)
+    new = desugar(
+        Source(definition, "functor.py", 1, tuple(text.splitlines()), vars(pymetal).__getitem__, list), definition.body
+    )
+    assert ast.dump(definition, include_attributes=True) == before, "the tree of the source is not changed"
+    definition.body = new
+    assert not any(isinstance(node, ast.Match | ast.NamedExpr) for node in ast.walk(definition))
+    assert run(rewritten) == run(written)
 
 
 # --- truth values in every dtype -------------------------------------------------------------------------------------

@@ -286,7 +286,7 @@ def f(x: T) -> T:
 functor.py:6:12: PM015: 'Helper' is the class Helper and cannot be called in a functor
         return Helper(x)
                ^^^^^^
-    A body calls metal.*, the functions of math that Metal has, dtypes (as casts) and @pymetal.func functions.""",
+    A body calls metal.*, functions of math and torch that have Metal text, dtypes and @pymetal.func functions.""",
         )
 
 
@@ -618,7 +618,7 @@ Write a `def` with one annotated parameter for each tensor and decorate that."""
             message,
             """\
 the source of f cannot be found (could not get source code)
-pymetal reads the text of a function. Put it in a .py file or a notebook cell: functions made by exec(), typed at the Python prompt or shipped as .pyc only have none.""",
+pymetal reads the text of a function: put it in a .py file or a notebook cell. exec(), .pyc files alone, a pipe into `python`, and the prompt before Python 3.13 keep no text.""",
         )
 
     def test_coroutine(self, refused: Refused) -> None:

@@ -93,6 +93,16 @@ def test_the_sign_of_a_zero_is_that_of_python(tmp_path: Path) -> None:
     assert str(functor.reference(torch.tensor([-0.0])).item()) == "0.0"
 
 
+def test_a_local_tuple_is_several_results(tmp_path: Path) -> None:
+    text = (
+        "@pymetal.binary(dtypes='floating')\ndef f(a: T, b: T) -> tuple[T, T]:\n    pair = (a + b, a)\n"
+        "    if (q := a - b) > 0:\n        return tuple(c * q for c in reversed(pair))\n    return pair\n"
+    )
+    a, b = torch.tensor([1.0, 3.0]), torch.tensor([2.0, 1.0])
+    results = toolbox.load(tmp_path, text).f.reference(a, b)
+    assert [r.tolist() for r in results] == [[3.0, 6.0], [1.0, 8.0]]
+
+
 REFUSED = {
     "min of nothing": ("return min(NOTHING)", "PM039: .*min.. arg is an empty sequence", "min(NOTHING)"),
     "max of a filter that leaves nothing": ("return max(c * a for c in WEIGHTS if c > 9)", "PM039", "max("),
@@ -135,6 +145,7 @@ def test_refused(title: str, tmp_path: Path) -> None:
     body, message, place = REFUSED[title]
     with pytest.raises(PyMetalError, match=message) as caught:
         toolbox.load(tmp_path, bodies.CONSTANTS + bodies.ROUNDS + bodies.text(0, body))
+    assert "PAIRS[i]" not in str(caught.value), "of pairs, an index has to be constant"
     span = caught.value.span
     assert span is not None
     assert re.search(re.escape(place), span.text)

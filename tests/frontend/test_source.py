@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import doctest
 import linecache
+import subprocess
+import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import toolbox
 import torch
 
 import pymetal
-from pymetal import PyMetalError, SourceError, T
+from pymetal import Functor, PyMetalError, SourceError, T
 from pymetal.errors import Span, nearest
 from pymetal.frontend.source import read_source
 
@@ -180,14 +183,145 @@ def test_names_are_found_as_python_finds_them(tmp_path: Path) -> None:
     assert "'after' is not defined" in str(module.late())
 
 
-def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
-    module = toolbox.load(tmp_path, "def f(x: T) -> T:\n    return x\n")
+@pytest.mark.parametrize(
+    "now",
+    [
+        "\n" * 20 + "y = 1\n",
+        "\ndef f(x: T) -> T:\n    return 1 - x * k\n",  # at another line
+        "def g(x: T) -> T:\n    return 1 - x * k\n",
+        "def f(y: T) -> T:\n    return 1 - y * k\n",
+        "def f(x: T) -> T:\n    return x - 1 * k\n",
+        "def f(x: T) -> T:\n    return 1 + x * k\n",
+        "def f(x: T) -> T:\n    return 1.0 - x * k\n",
+        "def f(x: T) -> T:\n    return 1 - x * n\n",
+        "def f(x: T) -> T:\n    return (1 -\n",
+        "",
+    ],
+)
+def test_a_changed_file_is_noticed(now: str, tmp_path: Path) -> None:
+    """Another text is never compiled in place of the one that runs."""
+    text = "def f(x: T) -> T:\n    return 1 - x * k\n"
+    module = toolbox.load(tmp_path, text)
+    assert read_source(module.f).node.name == "f"
     assert module.__file__ is not None
     path = Path(module.__file__)
-    path.write_text("\n" * 20 + "y = 1\n")
+    path.write_text(path.read_text().replace(text, now))
     linecache.checkcache()
     with pytest.raises(SourceError):
-        pymetal.unary(module.f)
+        read_source(module.f)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import math\ndef f(x):\n    return math.exp(x) if x > 0 else -math.sin(x + 70000)\n",
+        "def make(k):\n    def f(x):\n        return sum(k * i for i in (x, x)) + f(k)\n    return f\nf = make(1)\n",
+        "class A:\n    def f(x):\n        if not (x < 3 and x is x):\n            x = 1\n        return x\nf = A.f\n",
+        "if True:\n    def f(x):\n        return f(lambda: x)\n",
+        "def f(x):\n    'Doc.'\n    assert x, 'no'\n    return x\n",
+    ],
+)  # fmt: skip
+def test_the_text_is_known_again(text: str, tmp_path: Path) -> None:
+    """In its module and alone, a definition is not compiled to the same bytes."""
+    assert read_source(toolbox.load(tmp_path, text).f).node.name == "f"
+
+
+CELL = "@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n    return x + {}\n"
+
+
+@pytest.mark.parametrize("name", ["<ipython-input-{}-12ab>", "/nowhere/ipykernel_1/{}.py", "<python-input-{}>"])
+def test_cells_of_a_notebook(name: str) -> None:
+    """Cells are in the line cache; two define the same name."""
+    scope: dict[str, Any] = {"pymetal": pymetal, "T": T, "__name__": "__main__"}
+    found: list[Functor] = []
+    for number in (1, 2):
+        text, file = CELL.format(number), name.format(number)
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+        exec(compile(text, file, "exec", dont_inherit=True), scope)
+        found.append(scope["f"])
+    assert [f.bodies[0].source.lines[-1] for f in found] == ["    return x + 1", "    return x + 2"]
+    with pytest.raises(SourceError, match="is not what f was made of"):
+        exec(compile(CELL.format("3"), name.format(1), "exec", dont_inherit=True), scope)
+
+
+def test_doctest() -> None:
+    text = (
+        ">>> @pymetal.unary(dtypes='floating')\n... def f(x: T) -> T:\n...     return x + 1\n>>> f\n<pymetal.unary f>\n"
+    )
+    test = doctest.DocTestParser().get_doctest(text, {"pymetal": pymetal, "T": T}, "name", None, 0)
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+PROGRAM = """\
+import pymetal, sys
+from pymetal import T
+
+@pymetal.unary(dtypes="floating")
+def f(x: T) -> T:
+    return x + 1
+
+print(f.ir.name, sys.argv)
+if len(sys.argv) > 1:
+    exec(sys.argv[1])
+"""
+
+
+def test_programs_that_are_no_files(tmp_path: Path) -> None:
+    """`python -c`, `python < file`, and `exec` of a text that nobody keeps."""
+    path = tmp_path / "program"
+    path.write_text(PROGRAM)
+    inner = "@pymetal.unary\ndef g(x: T) -> T:\n    return x\n"
+    with path.open() as file:
+        pipe = subprocess.PIPE
+        running = [
+            subprocess.Popen([sys.executable, *arguments], stdin=stdin, stdout=pipe, stderr=subprocess.STDOUT)
+            for arguments, stdin in (
+                (["-c", PROGRAM], None), (["-Bc", PROGRAM, inner, "b"], None), ([], file), ([], pipe),
+            )
+        ]  # fmt: skip
+        texts = [None, None, None, PROGRAM.encode()]
+        shown = [p.communicate(text, timeout=120)[0].decode() for p, text in zip(running, texts, strict=True)]
+    assert shown[0] == "f ['-c']\n"
+    assert shown[1].startswith("f ['-c', '@pymetal")
+    assert shown[1].count("SourceError: ") == 1
+    assert "exec() keeps no text" in shown[1]
+    assert shown[2] == "f ['']\n"
+    assert shown[3].count("SourceError: ") == 1
+    assert "a pipe into `python`" in shown[3]
+
+
+class TestMethods:
+    def test_self(self, tmp_path: Path) -> None:
+        error = refused(
+            tmp_path,
+            "class A:\n    @pymetal.binary(promotion='int_to_float')\n"
+            "    def f(self, a: T, b: T, *, k: float = 1) -> T:\n        return a\n",
+        )
+        assert marked(error) == "self"
+        assert str(error).splitlines()[3:] == [
+            "    A functor takes no object. In a class, write it as",
+            "        @staticmethod",
+            "        @pymetal.binary(promotion='int_to_float')",
+            "        def f(a: T, b: T, *, k: float=1) -> T:",
+        ]
+
+    @pytest.mark.parametrize("decorator", ["unary", "func"])
+    def test_cls_and_no_other_parameter(self, decorator: str, tmp_path: Path) -> None:
+        error = refused(tmp_path, f"class A:\n    @pymetal.{decorator}\n    def f(cls, /) -> T:\n        return 1\n")
+        assert str(error).endswith(f"        @pymetal.{decorator}\n        def f() -> T:")
+
+    @pytest.mark.parametrize("wrapper", ["@staticmethod\n    ", ""])
+    def test_in_a_class(self, wrapper: str, tmp_path: Path) -> None:
+        text = f"class A:\n    {wrapper}@pymetal.unary(dtypes='floating')\n    def f(x: T) -> T:\n        return x\n"
+        module = toolbox.load(tmp_path, text)
+        assert module.A.f is module.A().f
+        assert module.A.f.dtypes == (torch.float32, torch.float16, torch.bfloat16)
+
+    @pytest.mark.parametrize("wrapper", ["staticmethod", "classmethod"])
+    def test_below(self, wrapper: str, tmp_path: Path) -> None:
+        text = f"class A:\n    @pymetal.unary\n    @{wrapper}\n    def f(x: T) -> T:\n        return x\n"
+        with pytest.raises(SourceError, match=f"f is a {wrapper} here\nWrite `@staticmethod` above"):
+            toolbox.load(tmp_path, text)
 
 
 @pytest.mark.parametrize("thing", [len, int, "text", None, 3, torch.exp, pymetal.metal.exp, Path("x").exists])

@@ -28,8 +28,11 @@ BODIES = {
 _WORDS = {Kind.FLOATING: "'floating'", Kind.COMPLEX: "'complex'"}
 _INTEGERS = ["'integral'", "pymetal.uint16", "pymetal.uint32", "pymetal.uint64"]
 DECORATORS = {1: "unary", 2: "binary", 3: "ternary", 4: "ternary"}
-# Rows that a body reaches by the name of Python's math module alone.
-PYTHON = ("hypot", "expm1")
+# Rows that a body reaches by their names in math and torch alone.
+PYTHON = (
+    "hypot", "expm1", "floor", "ceil", "trunc", "sign", "frac", "degrees", "radians", "remainder", "gcd", "lcm",
+    "gamma", "lgamma", "sigmoid", "silu", "logsigmoid", "softplus", "leaky_relu", "lerp",
+)  # fmt: skip
 ROWS = {name: op for name, op in TABLE.items() if (name.startswith("metal.") and "-" not in name) or name in PYTHON}
 
 
@@ -180,6 +183,17 @@ LIMITS = {
     "metal.smoothstep": Limit(4, "several roundings"),
     "metal.mix": Limit(2, "x + (y - x) * t, each step rounded", scale=lambda x, y, t, r: _largest(x, y, t * (y - x))),
     "hypot": Limit(2),
+    "degrees": Limit(1.5),
+    "radians": Limit(1.5),
+    "gamma": Limit(40, "a product of up to 36 factors; below -38 subnormal", where=lambda x: ~(x < -33)),
+    "lgamma": Limit(4, "no relative accuracy near its zeros", scale=_of(1)),
+    "sigmoid": Limit(2),
+    "silu": Limit(3),
+    "logsigmoid": Limit(3),
+    "softplus": Limit(3),
+    "lerp": Limit(
+        3, "x + (y - x) * t, each step rounded", scale=lambda x, y, t, r: _largest(x, y, t * (y - x), (1 - t) * (y - x))
+    ),
     "expm1": Limit(2.5),
     "metal.c10.log1p": Limit(2),
     "metal.c10.hypot": Limit(
