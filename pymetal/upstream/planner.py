@@ -148,7 +148,7 @@ def _edited(checkout: Checkout, plan: Plan, notes: list[str]) -> Placement:
     notes += [f"{path} was put back: an earlier run was interrupted" for path in checkout.recovered]
     if checkout.changed and not format_edits(checkout):
         notes.append(
-            "the new lines are not formatted: there is no clang-format from 19.1 on, or no .clang-format in the checkout"
+            "the new lines are not formatted: no clang-format from 19.1 on works, or the checkout has no .clang-format"
         )
     return Placement(
         checkout=checkout,
