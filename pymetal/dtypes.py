@@ -125,6 +125,11 @@ WORDS: dict[str, tuple[DType, ...]] = {
 }
 
 
+def listed(chosen: Iterable[DType | None]) -> str:
+    """The names of dtypes for a message, as torch spells them."""
+    return ", ".join(dict.fromkeys(str(d and d.torch) for d in chosen))
+
+
 def from_torch(dtype: torch.dtype | None) -> DType | None:
     """The element type of a torch dtype, or None if there is none (quantised and 8-bit floats)."""
     return _BY_TORCH.get(dtype)
@@ -194,7 +199,7 @@ def parse_dtypes(spec: object) -> tuple[DType, ...]:
             near = nearest(name, [*WORDS, *BY_NAME])
             raise PyMetalError(
                 f"dtypes= does not take {entry!r}" + (f"; did you mean {near!r}?" if near else ""),
-                hint=f"Allowed: {words}, or dtypes that Metal has: {', '.join(d.name for d in ALL)}.",
+                hint=f"Allowed: {words}, or dtypes that Metal has: {listed(ALL)}.",
             )
     if not chosen:
         raise PyMetalError("dtypes= is empty: a functor needs at least one element type")

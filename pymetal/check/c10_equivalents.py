@@ -127,7 +127,7 @@ def _kernel(op: ir.Op) -> Caller:
     annotation = Annotation(type_, None, "T")
     signature = Signature(tuple((n, annotation) for n in names), annotation, (), annotation, ast.Name("T"))
     return Caller(
-        name, signature, checked, widens=False, to_float=False, failures={}, decorator="", text=functor_text(checked)
+        name, signature, checked, widens=False, to_float=False, failures={}, decorated=str, text=functor_text(checked)
     )
 
 

@@ -133,14 +133,16 @@ class Arithmetic:
 
     def _mapped(self, mapped: Type | None, type_: Type, op: Op, span: Span) -> Type:
         if mapped is None:
-            raise refusal("no-common-type", span, a=self.typing.describe(type_), b="float", at=f" for {op.display}")
+            raise refusal(
+                "no-common-type", span, a=self.typing.describe(type_), b=dtypes.float32, at=f" for {op.display}"
+            )
         return mapped
 
     def _check_operand(self, op: Op, arg: Expr, wanted: Type, span: Span) -> None:
         joined = self.typing.join(arg.type, wanted)
         if isinstance(arg, Const) or (joined is not None and self.typing.same(joined, wanted)):
             return
-        hint = f"That operand is {wanted}: convert it."
+        hint = f"That operand is {self.typing.describe(wanted)}: convert it."
         raise refusal("operand-kind", span, op=op.display, type=self.typing.describe(arg.type), hint=hint)
 
     def _fold(self, op: Op, args: Sequence[Expr], span: Span, name: str) -> Expr | None:

@@ -138,7 +138,7 @@ def lower_complex(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     target = ctx.typing.map(joined, dtypes.complex_of)
     if dtypes.bfloat16 in ctx.typing.at(joined) or target is None:
         hint = "Metal has no complex of bfloat: write complex(float(re), float(im)), or narrow dtypes=."
-        raise ctx.source.refusal("operand-kind", node, op="complex", type="bfloat16", hint=hint)
+        raise ctx.source.refusal("operand-kind", node, op="complex", type=dtypes.bfloat16, hint=hint)
     args = (ctx.arithmetic.convert(real, joined), ctx.arithmetic.convert(imag, joined))
     return ir.Call(rows.MAKE_COMPLEX, args, target, span)
 

@@ -197,7 +197,7 @@ def _check_served(ctx: ExpressionContext, node: ast.Call, bound: Type, callee: D
         if callee.checked.overload(dtype) is None:
             failure = callee.failures.get(dtype)
             reason = f": {failure.message}" if failure else ""
-            served = ", ".join(str(d) for d in callee.checked.domain)
+            served = dtypes.listed(callee.checked.domain)
             raise ctx.source.refusal("callee-dtype", node, name=name, dtype=dtype, reason=reason, served=served)
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from pymetal import ir
-from pymetal.dtypes import Kind
+from pymetal.dtypes import Kind, bool_
 from pymetal.errors import PyMetalError, Span
 from pymetal.frontend import calls, static_iteration
 from pymetal.frontend.arithmetic import Arithmetic, number, weak
@@ -221,7 +221,7 @@ class ExpressionLowering:
             constant = number(value)
             if constant is not None:
                 return weak(+constant, self.source.span(node))
-            raise self.source.refusal("operand-kind", node, op="+", type="bool", hint="Write pymetal.int64(x).")
+            raise self.source.refusal("operand-kind", node, op="+", type=bool_, hint="Write pymetal.int64(x).")
         return value
 
     def _bool_operand(self, node: ast.BoolOp, operand: ast.expr, env: Env) -> Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pymetal import ir
-from pymetal.dtypes import DType, Kind
+from pymetal.dtypes import DType, listed
 from pymetal.errors import PyMetalError, plural
 from pymetal.frontend import static_iteration
 from pymetal.frontend.annotations import Signature, parse_type
@@ -22,6 +22,7 @@ from pymetal.frontend.several_results import elements, returned_value
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import Typing
 from pymetal.frontend.variables import Variables
+from pymetal.frontend.ways_out import for_return
 from pymetal.ir import Const, Expr, Function, Name, Param, Return, Type
 
 _MAX_PASSES = 64
@@ -242,7 +243,7 @@ class FunctionLowering:
             describe = self.typing.describe
             raise self.source.refusal(
                 "return-type", node, found=describe(value.type), wanted=describe(self.result),
-                hint=_return_hint(self.result, self.typing, value.type),
+                hint=for_return(source, signature, node, self.result, self.typing, value.type),
             )  # fmt: skip
         return self.expressions.arithmetic.convert(value, self.result)
 
@@ -263,9 +264,8 @@ class FunctionLowering:
             raise self.source.refusal("statement", stmt, what="`assert` of values", hint=hint)
         if not condition.value:
             text = message.value if isinstance(message, ast.Constant) else ast.unparse(test)
-            served = ", ".join(str(d) for d in self.typing.domain)
-            hint = "Narrow dtypes= or the annotation."
-            raise self.source.refusal("assertion", stmt, at=f" for {served}", text=text, hint=hint)
+            hint, at = "Narrow dtypes= or the annotation.", f" for {listed(self.typing.domain)}"
+            raise self.source.refusal("assertion", stmt, at=at, text=text, hint=hint)
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -274,16 +274,3 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
             return rest
         case _:
             return body
-
-
-def _return_hint(result: Type, typing: Typing, returned: Type) -> str:
-    """How a body could return a value of the wanted type."""
-    wanted, found = typing.kinds(result), typing.kinds(returned)
-    if Kind.COMPLEX in found and Kind.COMPLEX not in wanted:
-        return "Return its .real or abs(), or annotate the result as `ComplexOf[T]`."
-    hint = f"Convert it with {result}(...)"
-    if wanted == {Kind.BOOL}:
-        return f'{hint}, or leave bool out, as dtypes="integral" does, and add an overload for it.'
-    if Kind.FLOATING in found and Kind.FLOATING not in wanted:
-        return f'{hint}, or use promotion="int_to_float" or dtypes="floating".'
-    return f"{hint}."

@@ -16,6 +16,7 @@ from pymetal.frontend.plain_functions import specializations
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import SplitGroup, Typing, body_type, result_type
 from pymetal.frontend.verify import check_scalars, verify
+from pymetal.frontend.ways_out import decorated, spelled
 from pymetal.ir import CheckedFunction, Const, Function, Overload
 from pymetal.promotion import Promotion
 
@@ -80,7 +81,7 @@ def check_functor(
     domain = dtypes.ordered(d for b in bodies for d in b.domain(wanted))
     for body in bodies:
         if not body.domain(wanted):
-            names, annotation = ", ".join(d.name for d in wanted or ()), body.signature.element.text
+            names, annotation = dtypes.listed(wanted or ()), body.signature.element.text
             raise body.source.refusal("no-dtypes", body.source.node, annotation=annotation, dtypes=names)
 
     def lower_group(body: Body, group: tuple[DType, ...]) -> Function:
@@ -94,7 +95,11 @@ def check_functor(
 
     overloads, failures = _lower_all(bodies, domain, lower_group)
     if wanted is not None and failures:
-        raise next(iter(failures.values()))
+        error, served = next(iter(failures.values())), [d for d in domain if d not in failures]
+        line = decorated(bodies[0].source, dtypes=spelled(served))
+        if line and f"`{line}`" not in (error.hint or ""):
+            error.hint = f"{error.hint} Or leave {dtypes.listed(failures)} out: `{line}`."
+        raise error
     for body in bodies:
         check_scalars(body.source, body.signature, body.domain(wanted))
     return _checked_function(bodies, overloads), failures
@@ -192,7 +197,7 @@ def _define(source: Source, signature: Signature) -> Definition:
 def _lower_verified(body: Body, group: tuple[DType, ...], inside: ir.Type, result: ir.Type) -> Function:
     function = lower(body.source, body.signature, group, inside, result, _define)
     for dtype in group:
-        verify(body.source, function, dtype)
+        verify(body.source, function, dtype, body.kinds)
     return function
 
 
@@ -256,7 +261,7 @@ def _result_type(body: Body, promotion: Promotion, kind: Kind, group: tuple[DTyp
             hint = "`-> RealOf[T]`"
     error = body.source.refusal(
         "result-type", body.signature.result_node, promotion=promotion.name, wanted=typing.dtype_names(wanted),
-        found=found, at=f" for {', '.join(map(str, group))}", hint=hint,
+        found=found, at=f" for {dtypes.listed(group)}", hint=hint,
     )  # fmt: skip
     error.by_dtype = None in typing.at(declared)
     raise error

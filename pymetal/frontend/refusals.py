@@ -10,6 +10,7 @@ import ast
 import functools
 from dataclasses import dataclass
 
+from pymetal.dtypes import DType
 from pymetal.errors import FunctorSyntaxError, FunctorTypeError, PyMetalError, Span
 
 
@@ -239,6 +240,7 @@ SYMBOLS: dict[type[ast.AST], str] = {
 def refusal(slug: str, span: Span | None, **fields: object) -> PyMetalError:
     """The error of row `slug`; `fields` fill in its templates, in which `at` and `near` may be left empty."""
     row, fields = REFUSALS[slug], {"at": "", "near": "", **fields}
+    fields = {name: value.torch if isinstance(value, DType) else value for name, value in fields.items()}
     message = f"{row.code}: {row.message.format(**fields)}"
     error = row.error(message, span, row.hint.format(**fields) or None)
     error.by_dtype = row.by_dtype

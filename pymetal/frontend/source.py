@@ -51,6 +51,12 @@ class Source:
         """The error of row `slug` at `node`; the fields fill in the row's templates."""
         return refusal(slug, self.span(node), **fields)
 
+    def text(self, node: ast.expr) -> str:
+        """An expression as it is written, on one line."""
+        if node.lineno != node.end_lineno:
+            return ast.unparse(node)
+        return ast.get_source_segment("\n".join(self.lines), node) or ast.unparse(node)
+
     def _text(self, line: int) -> str:
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 

@@ -42,25 +42,31 @@ def lower_function(ctx: ExpressionContext, node: ast.Call, env: Env, names: list
 def check_keywords(ctx: ExpressionContext, node: ast.Call, callee: object = None, arity: int | None = None) -> None:
     """Checks that there are no keyword arguments; `arity` is the number of arguments that are all there are."""
     for keyword in node.keywords:
-        if keyword.arg is None:
-            raise ctx.source.refusal("starred", keyword)
-        name = ast.unparse(node.func)
-        given = len(node.args) if arity is not None and len(node.args) >= arity else None
-        hint = keyword_hint(callee, name, keyword.arg, None if given is None else given - isinstance(node, MethodCall))
-        raise ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
+        raise _wrong_keyword(ctx, node, keyword, callee, arity)
+
+
+def _wrong_keyword(
+    ctx: ExpressionContext, node: ast.Call, keyword: ast.keyword, callee: object = None, arity: int | None = None
+) -> PyMetalError:
+    if keyword.arg is None:
+        return ctx.source.refusal("starred", keyword)
+    name = ast.unparse(node.func)
+    given = len(node.args) if arity is not None and len(node.args) >= arity else None
+    hint = keyword_hint(callee, name, keyword.arg, None if given is None else given - isinstance(node, MethodCall))
+    return ctx.source.refusal("keyword-argument", keyword, name=name, hint=hint)
 
 
 def bind(ctx: ExpressionContext, node: ast.Call, required: int, *parameters: str) -> list[ast.expr | None]:
     """The arguments in the order of `parameters`, by position or by name; None for those left out, or given as None."""
     bound: dict[str, ast.expr] = dict(zip(parameters, node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg not in parameters or keyword.arg in bound:
-            check_keywords(ctx, node)
-        assert keyword.arg is not None
+        if keyword.arg is None or keyword.arg not in parameters or keyword.arg in bound:
+            raise _wrong_keyword(ctx, node, keyword)
         bound[keyword.arg] = keyword.value
     if len(node.args) > len(parameters) or not bound.keys() >= set(parameters[:required]):
         raise _wrong_count(ctx, node, required, parameters)
-    nothing = [name for name, value in bound.items() if isinstance(value, ast.Constant) and value.value is None]
+    optional = parameters[required:]
+    nothing = [n for n in optional if isinstance(value := bound.get(n), ast.Constant) and value.value is None]
     return [None if name in nothing else bound.get(name) for name in parameters]
 
 

@@ -92,11 +92,14 @@ class Typing:
 
     def describe(self, type_: Type) -> str:
         """A type for a message, with the dtypes it stands for."""
-        return str(type_) if isinstance(type_, (Weak, ir.Concrete)) else f"{type_} ({self.dtype_names(type_)})"
+        names = self.dtype_names(type_)
+        return (
+            str(type_) if isinstance(type_, Weak) else names if isinstance(type_, ir.Concrete) else f"{type_} ({names})"
+        )
 
     def dtype_names(self, type_: Type) -> str:
         """The dtypes that `type_` stands for, for a message."""
-        return ", ".join(dict.fromkeys(str(d) for d in self.at(type_)))
+        return dtypes.listed(self.at(type_))
 
     def substitute(self, type_: Type, element: Type) -> Type:
         """`type_` with its element type replaced by `element`, in the simplest form that agrees everywhere."""

@@ -11,6 +11,7 @@ from pymetal.frontend.annotations import Signature
 from pymetal.frontend.arithmetic import PythonNumber, integer_range, is_finite_integer
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
+from pymetal.frontend.ways_out import for_number, for_operand
 from pymetal.ir import Bits, Call, Cast, Const, Element, Function, Invoke, Name, Select
 
 # Arithmetic in which a Python number that its dtype cannot hold wraps. Not counts of shifts and exponents.
@@ -19,8 +20,8 @@ _MAX_DEPTH = 200  # of nested expressions: later stages recurse into them
 _BEYOND_DOUBLES = 1 << 1024  # an integer of this size does not fit a Python float
 
 
-def verify(source: Source, function: Function, element: DType) -> None:
-    """Checks every operator and constant of `function` at one dtype.
+def verify(source: Source, function: Function, element: DType, admitted: frozenset[Kind]) -> None:
+    """Checks every operator and constant of `function` at one dtype; its annotation admits the kinds of `admitted`.
 
     Raises:
         FunctorTypeError: an operator does not take operands of that dtype, or a constant does not fit it.
@@ -40,18 +41,18 @@ def verify(source: Source, function: Function, element: DType) -> None:
                 first = next(a for a, p in zip(args, op.params or (None,) * len(args), strict=True) if p is None)
                 operand = ir.resolve(first.type, element)
                 if operand is None or operand.kind not in op.kinds:
-                    at = "" if operand is element else f" (at element type {element})"
-                    hint = f"It takes {_operand_kinds(op)} operands. Narrow dtypes=, or convert the operand."
+                    at = "" if operand is element else f" (at element type {element.torch})"
+                    hint = for_operand(source, op, operand is element, admitted)
                     raise refusal("operand-kind", span, op=op.display, type=operand, at=at, hint=hint)
             case Const(value, type_, span):
                 dtype = ir.resolve(type_, element)
                 if dtype is not None and not fits(value, dtype) and not _wraps(value, dtype, wrapping.get(id(expr))):
-                    hint = _fit_hint(value, type_)
+                    hint = _fit_hint(source, value, type_)
                     raise refusal("does-not-fit", span or whole, value=format_number(value), dtype=dtype, hint=hint)
             case Cast(type_, Const(float() as value), span=span) if not math.isfinite(value):
                 dtype = ir.resolve(type_, element)
                 if dtype is not None and dtype.kind in (Kind.SIGNED, Kind.UNSIGNED):
-                    hint = _fit_hint(value, type_)
+                    hint = _fit_hint(source, value, type_)
                     raise refusal("does-not-fit", span or whole, value=value, dtype=dtype, hint=hint)
             case Name() | Cast() | Select() | Bits() | Element() | Invoke():
                 pass
@@ -106,17 +107,7 @@ def format_number(value: PythonNumber) -> str:
     return repr(value)
 
 
-def _fit_hint(value: PythonNumber, type_: ir.Type) -> str:
+def _fit_hint(source: Source, value: PythonNumber, type_: ir.Type) -> str:
     """What to write in place of a constant that does not fit the dtype of `type_`."""
-    if type_ in (ir.Concrete(dtypes.int32), ir.WEAK_INT) and fits(value, dtypes.int64):
-        return f"A variable of Python integers alone is an int32: write pymetal.int64({value})."
-    return "Narrow dtypes=, or convert the other operand first."
-
-
-def _operand_kinds(op: ir.Op) -> str:
-    """The kinds of operands that an operator takes, for a message."""
-    rows = (op, *op.overloads)
-    kinds = frozenset[Kind]().union(*(r.kinds for r in rows))
-    integers = frozenset({Kind.SIGNED, Kind.UNSIGNED})
-    words = sorted({"integer" if k in integers and integers <= kinds else k.value for k in kinds})
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    wide = (dtypes.int32, dtypes.int64, dtypes.uint64)
+    return for_number(source, value, type_, [d for d in wide if isinstance(value, int) and fits(value, d)])

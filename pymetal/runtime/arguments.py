@@ -179,7 +179,7 @@ def check_scalar(functor: str, name: str, value: Number, dtype: DType) -> None:
     high = (1 << (dtype.bits - (dtype.kind is Kind.SIGNED))) - 1
     low = -high - 1 if dtype.kind is Kind.SIGNED else -high
     if not low <= int(value) <= high:
-        raise CallError(f"{label} does not fit {dtype}", hint="Pass a smaller number, or convert the tensors.")
+        raise CallError(f"{label} does not fit {dtype.torch}", hint="Pass a smaller number, or convert the tensors.")
 
 
 def bind_number(value: Number, dtype: DType) -> Bound:

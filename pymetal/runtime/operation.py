@@ -17,10 +17,11 @@ from pymetal.codegen.format import format_metal
 from pymetal.codegen.functor_text import FunctorText, functor_text
 from pymetal.codegen.metal_file import Entry, metal_file
 from pymetal.codegen.names import functor_name, helper_name
-from pymetal.dtypes import INTEGRAL, DType
+from pymetal.dtypes import INTEGRAL, DType, listed
 from pymetal.errors import CallError, PyMetalError, public
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
+from pymetal.frontend.ways_out import decorated
 from pymetal.ir import CheckedFunction
 from pymetal.promotion import Promotion
 from pymetal.runtime.arguments import low_bits
@@ -182,7 +183,7 @@ class Operation:
         """
         if missing := [d for d in self._wanted or () if not any(b.admits(d) for b in self.bodies)]:
             source = self.bodies[0].source
-            names = ", ".join(map(str, missing))
+            names = listed(missing)
             raise source.refusal("missing-overload", source.node, dtypes=names, functor=source.node.name)
         return functor_text(*(result.ir for result in self.results))
 
@@ -236,13 +237,18 @@ class Operation:
 
     # --- running ---
 
+    def _decorated(self, **keywords: str) -> str:
+        """The functor's decorator with other keywords, for messages."""
+        written = ", ".join(f"{name}={value}" for name, value in keywords.items())
+        return decorated(self.bodies[0].source, **keywords) or f"@pymetal.{self.arity.name}({written})"
+
     @functools.cached_property
     def caller(self) -> Caller:
         """What runs the functor's text."""
         floats = bool(self.promotion.floats)
         first, *others = self.results
         return Caller(
-            self.name, self.signature, first.ir, self._widens, floats, self.failures, self.arity.name, self.text,
+            self.name, self.signature, first.ir, self._widens, floats, self.failures, self._decorated, self.text,
             tuple(other.caller for other in others),
         )  # fmt: skip
 

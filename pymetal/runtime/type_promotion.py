@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import torch
 from pymetal import dtypes, ir
 from pymetal.dtypes import INTEGRAL, DType, Kind, float32, from_torch
 from pymetal.errors import CallError, PyMetalError
+from pymetal.frontend.ways_out import TO_FLOAT, spelled
 from pymetal.runtime.plan import Number, Operand
 
 _WIDENED = frozenset({Kind.FLOATING, Kind.COMPLEX})
@@ -25,7 +26,7 @@ class CallTypes:
         widens: half and bfloat are widened before the functor is called.
         to_float: integers are converted to float before anything else, as under promotion="int_to_float".
         failures: why the body has no meaning at the dtypes that are left out.
-        decorator: the name of the functor's decorator.
+        decorated: the functor's decorator with other keywords, for messages.
     """
 
     name: str
@@ -33,7 +34,7 @@ class CallTypes:
     widens: bool
     to_float: bool
     failures: Mapping[DType, PyMetalError]
-    decorator: str
+    decorated: Callable[..., str]
 
     def common_dtype(self, operands: Sequence[Operand]) -> torch.dtype:
         """The dtype that the operands are converted to.
@@ -59,19 +60,17 @@ class CallTypes:
         failure = self.failures.get(element) if element is not None else None
         if element is not None and failure is not None:
             floats = element.kind in INTEGRAL and float32 in domain
-            promotion = f'@pymetal.{self.decorator}(promotion="int_to_float"), ' if floats else ""
-            served = ", ".join(str(d.torch) for d in domain) + ("," if len(domain) == 1 else "")
+            promotion = f"`{self.decorated(promotion=TO_FLOAT)}`, " if floats else ""
             raise CallError(
                 f"{self.name} is not defined for {element.torch}: {failure.message}",
                 failure.span,
                 hint=f"Convert the tensors, or change the functor: {promotion}a body for the dtype with "
-                f"@{self.name}.overload, or dtypes=({served}) to say what it serves.",
+                f"`@{self.name}.overload`, or `{self.decorated(dtypes=spelled(domain))}` to say what it serves.",
             )
-        allowed = ", ".join(d.name.rstrip("_") for d in domain)
         reason = " (Metal has no double)" if element is not None and not element.metal else ""
         raise CallError(
-            f"{self.name} has no kernel for {str(dtype).removeprefix('torch.')}{reason}",
-            hint=f"It is registered for {allowed}. Convert the tensors, or widen dtypes= of the functor.",
+            f"{self.name} has no kernel for {dtype}{reason}",
+            hint=f"It is registered for {dtypes.listed(domain)}. Convert the tensors, or widen dtypes= of the functor.",
         )
 
     def function(self, element: DType) -> ir.Function:
@@ -127,7 +126,7 @@ def promote(operands: Sequence[Operand]) -> torch.dtype:
         leading = torch.result_type(probes[0], probes[0])
         return functools.reduce(lambda found, other: torch.result_type(_probe(found, 1), other), probes[1:], leading)
     except RuntimeError as error:
-        found = dict.fromkeys(str(d).removeprefix("torch.") for d in (*dimensioned, *zero_dim))
+        found = dict.fromkeys(str(d) for d in (*dimensioned, *zero_dim))
         named = " and ".join([*found, *(f"the number {n}" for n in numbers)])
         raise CallError(f"torch has no common dtype for {named}", hint="Convert one of them with .to().") from error
 

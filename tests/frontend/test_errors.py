@@ -141,7 +141,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:3:16: PM010: promotion='always_bool' gives a result of type bool_ for float32, float16, bfloat16 but the annotation is T (float32, float16, bfloat16)
+functor.py:3:16: PM010: promotion='always_bool' gives a result of type torch.bool for torch.float32, torch.float16, torch.bfloat16 but the annotation is T (torch.float32, torch.float16, torch.bfloat16)
     def f(x: T) -> T:
                    ^
     Make them agree: `-> bool`.""",
@@ -456,7 +456,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:22: PM023: the value of `and` is one of its operands and this one is T (float32, float16, bfloat16)
+functor.py:4:22: PM023: the value of `and` is one of its operands and this one is T (torch.float32, torch.float16, torch.bfloat16)
         return x > 1 and x + 1
                          ^^^^^
     Write `x + 1 if x > 1 else x > 1` for the operand that Python returns, or `bool(x > 1) and bool(x + 1)` for a truth value.""",
@@ -493,7 +493,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:14: PM022: uint64 and T (int64, int32, int16, int8) have no common type
+functor.py:4:14: PM022: torch.uint64 and T (torch.int64, torch.int32, torch.int16, torch.int8) have no common type
         return T(pymetal.uint64(x) + x)
                  ^^^^^^^^^^^^^^^^^^^^^
     Convert one of them: float(x), T(x), pymetal.int64(x).""",
@@ -511,10 +511,10 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:28: PM026: -1 does not fit uint8
+functor.py:4:28: PM026: -1 does not fit torch.uint8
         return x if x > 5 else -1
                                ^^
-    Narrow dtypes=, or convert the other operand first.""",
+    Write `T(pymetal.int32(-1))` for its low bits.""",
         )
 
     def test_annotated_variable_too_narrow(self, refused: Refused) -> None:
@@ -530,7 +530,7 @@ def f(x: T) -> T:
         assert_expected_inline(
             message,
             """\
-functor.py:4:5: PM025: 'y' is int32 and cannot be assigned a value of type T (float32, float16, bfloat16)
+functor.py:4:5: PM025: 'y' is torch.int32 and cannot be assigned a value of type T (torch.float32, torch.float16, torch.bfloat16)
         y: pymetal.int32 = x
         ^^^^^^^^^^^^^^^^^^^^
     Convert the value, or use another name for it.""",
@@ -544,7 +544,7 @@ class TestDecorators:
             message,
             """\
 dtypes= does not take 'floatng'; did you mean 'floating'?
-Allowed: "floating", "integral", "bool", "complex", or dtypes that Metal has: float32, float16, bfloat16, int64, int32, int16, uint8, int8, bool_, complex64, complex32, uint64, uint32, uint16.""",
+Allowed: "floating", "integral", "bool", "complex", or dtypes that Metal has: torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8, torch.bool, torch.complex64, torch.complex32, torch.uint64, torch.uint32, torch.uint16.""",
         )
 
     def test_dtypes_that_metal_lacks(self, refused: Refused) -> None:

@@ -307,9 +307,9 @@ def test_a_missing_body_is_refused_with_the_place_of_the_call(tmp_path: Path) ->
         "@pymetal.func\ndef g(x: Floating) -> Floating:\n    return x / 2\n\n\n"
         "@pymetal.unary(dtypes='integral')\ndef f(x: T) -> T:\n    return g(x)\n"
     )
-    with pytest.raises(FunctorTypeError, match=r"g has no body for int64") as caught:
+    with pytest.raises(FunctorTypeError, match=r"g has no body for torch.int64") as caught:
         toolbox.load(tmp_path, text)
-    assert "float32, float16, bfloat16" in str(caught.value)
+    assert "torch.float32, torch.float16, torch.bfloat16" in str(caught.value)
     assert caught.value.span is not None
     assert caught.value.span.text == "    return g(x)"
 

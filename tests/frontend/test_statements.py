@@ -183,7 +183,7 @@ def test_an_assertion_that_fails_names_the_dtypes(tmp_path: Path) -> None:
         "@pymetal.unary(dtypes=('floating', 'integral'))\ndef f(x: T) -> T:\n"
         "    assert pymetal.is_floating(T), 'only floats'\n    return x\n"
     )
-    with pytest.raises(FunctorTypeError, match=r"PM048: assertion fails for int64, .*: only floats"):
+    with pytest.raises(FunctorTypeError, match=r"PM048: assertion fails for torch\.int64, .*: only floats"):
         toolbox.load(tmp_path, text)
 
 

@@ -80,28 +80,35 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "double": (
         lambda: atan2(ones.double(), ones.double()),
-        "atan2 has no kernel for float64 (Metal has no double)\nIt is registered for float32, float16, bfloat16, "
-        "int64, int32, int16, uint8, int8, bool. Convert the tensors, or widen dtypes= of the functor.",
+        "atan2 has no kernel for torch.float64 (Metal has no double)\nIt is registered for torch.float32, "
+        "torch.float16, torch.bfloat16, "
+        "torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8, torch.bool. Convert the tensors, or widen "
+        "dtypes= of the functor.",
     ),
     "promoted to double": (
         lambda: add_alpha(ones, ones.double()),
-        "add_alpha has no kernel for float64 (Metal has no double)\nIt is registered for float32, float16, bfloat16, "
-        "int64, int32, int16, uint8, int8, bool. Convert the tensors, or widen dtypes= of the functor.",
+        "add_alpha has no kernel for torch.float64 (Metal has no double)\nIt is registered for torch.float32, "
+        "torch.float16, torch.bfloat16, "
+        "torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8, torch.bool. Convert the tensors, or widen "
+        "dtypes= of the functor.",
     ),
     "unregistered": (
         lambda: smooth_l1(whole, whole),
-        "smooth_l1 has no kernel for int32\nIt is registered for float32, float16, bfloat16. Convert the tensors, or "
+        "smooth_l1 has no kernel for torch.int32\nIt is registered for torch.float32, torch.float16, "
+        "torch.bfloat16. Convert the tensors, or "
         "widen dtypes= of the functor.",
     ),
     "unregistered by promotion": (
         lambda: narrow(whole, 0.5),
-        "narrow has no kernel for float32\nIt is registered for int64, int32, int16, uint8, int8. Convert the tensors, "
+        "narrow has no kernel for torch.float32\nIt is registered for torch.int64, torch.int32, torch.int16, "
+        "torch.uint8, torch.int8. Convert the tensors, "
         "or widen dtypes= of the functor.",
     ),
     "complex": (
         lambda: add_alpha(ones.to(torch.complex64), ones),
-        "add_alpha has no kernel for complex64\nIt is registered for float32, float16, bfloat16, int64, int32, int16, "
-        "uint8, int8, bool. Convert the tensors, or widen dtypes= of the functor.",
+        "add_alpha has no kernel for torch.complex64\nIt is registered for torch.float32, torch.float16, "
+        "torch.bfloat16, torch.int64, torch.int32, torch.int16, "
+        "torch.uint8, torch.int8, torch.bool. Convert the tensors, or widen dtypes= of the functor.",
     ),
     "two devices": (
         lambda: add_alpha(ones, torch.ones(3, device="meta")),
@@ -207,7 +214,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "number beyond signed 64 bits, and bool": (
         lambda: add_alpha(ones.bool(), 2**63),
-        "torch has no common dtype for bool and the number 9223372036854775808\nConvert one of them with .to().",
+        "torch has no common dtype for torch.bool and the number 9223372036854775808\nConvert one of them with .to().",
     ),
     "a date": (
         lambda: add_alpha(ones, numpy.datetime64("2020-01-01")),
@@ -254,7 +261,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "scalar too large": (
         lambda: add_alpha(whole.byte(), whole.byte(), alpha=300),
-        "add_alpha: scalar alpha=300 does not fit uint8\nPass a smaller number, or convert the tensors.",
+        "add_alpha: scalar alpha=300 does not fit torch.uint8\nPass a smaller number, or convert the tensors.",
     ),
     "sparse": (
         lambda: add_alpha(ones.to_sparse(), ones),

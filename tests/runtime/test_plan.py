@@ -65,9 +65,11 @@ def test_element_type() -> None:
         return f.caller.element([plan.Operand(dtype, (1,), (1,))])
 
     assert element(torch.bool) is dtypes.bool_
-    with pytest.raises(CallError, match=r"f has no kernel for float64 \(Metal has no double\)"):
+    with pytest.raises(CallError, match=r"f has no kernel for torch.float64 \(Metal has no double\)"):
         element(torch.float64)
-    with pytest.raises(CallError, match="f has no kernel for float8_e4m3fn\nIt is registered for float32, bool"):
+    with pytest.raises(
+        CallError, match=r"f has no kernel for torch.float8_e4m3fn\nIt is registered for torch.float32, torch.bool"
+    ):
         element(torch.float8_e4m3fn)
 
 
