@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pymetal import ir
 from pymetal.arity import Arity
 from pymetal.codegen.format import format_metal
-from pymetal.codegen.functor_text import FunctorText
+from pymetal.codegen.functor_text import FunctorText, functor_text
+from pymetal.codegen.names import helper_name
 from pymetal.codegen.registrations import Registration, definition, lines, registrations
 from pymetal.errors import CallError
 from pymetal.ir import CheckedFunction, Op
@@ -20,12 +21,17 @@ _INDEXING = "c10/metal/indexing.h"
 
 @dataclass(frozen=True)
 class Entry:
-    """One functor of a file."""
+    """One functor of a file.
+
+    Attributes:
+        unrestricted: `checked` before `ir.restrict_callees`.
+    """
 
     checked: CheckedFunction
     arity: Arity
     opmath: bool
     text: FunctorText
+    unrestricted: CheckedFunction
 
     @property
     def registrations(self) -> list[Registration]:
@@ -48,8 +54,18 @@ def preamble(wanted: Iterable[str]) -> str:
     return f"{includes}#include <metal_stdlib>\n\nusing namespace metal;\n"
 
 
+def joined(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """`entries` as they stand in one file: a function that is typed by its calls has the bodies that all need."""
+    texts = {item for entry in entries for item in entry.text.definitions.items()}
+    if len({name for name, _ in texts}) == len(texts):
+        return entries
+    named = ir.restrict_callees(ir.unique_names(tuple(e.unrestricted for e in entries), helper_name))
+    return [replace(e, checked=c, text=functor_text(c)) for e, c in zip(entries, named, strict=True)]
+
+
 def metal_file(entries: Sequence[Entry]) -> str:
     """The text of a file with `entries`: self-contained, ASCII, the same bytes for the same input."""
+    entries = joined(entries)
     wanted = {_INDEXING}.union(*(headers(e.checked) for e in entries))
     blocks = [lines(e.registrations, e.arity) for e in entries]
     helpers = dict.fromkeys(h for _, used in blocks for h in used)

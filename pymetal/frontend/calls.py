@@ -155,9 +155,10 @@ def _lower_invoke(ctx: ExpressionContext, node: ast.Call, name: str, callee: Def
             found, wanted = typing.describe(value.type), typing.describe(target)
             raise ctx.source.refusal("argument-type", node, name=name, found=found, wanted=wanted)
         converted.append(ctx.arithmetic.convert(value, target))
-    numbers = [o.function.result for o in callee.checked.overloads if isinstance(o.function.result, Weak)]
-    if len(numbers) == len(callee.checked.overloads) and len(set(numbers)) == 1:  # of Python numbers alone
-        return Invoke(callee.checked, tuple(converted), bound, numbers[0], span)
+    overloads = [callee.checked.overload(d) for d in typing.at(bound) if d is not None]
+    found_results = {o.function.result for o in overloads if o is not None}
+    if len(found_results) == 1:
+        return Invoke(callee.checked, tuple(converted), bound, typing.substitute(found_results.pop(), bound), span)
     result = typing.map(bound, lambda d: _result_dtype(callee, d))
     if result is None:
         raise ctx.source.refusal("no-common-type", node, a=f"the result of {name}", b=typing.describe(bound))

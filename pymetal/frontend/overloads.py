@@ -12,6 +12,7 @@ from pymetal.dtypes import DType, Kind
 from pymetal.errors import PyMetalError
 from pymetal.frontend.annotations import Definition, Signature
 from pymetal.frontend.lower import lower
+from pymetal.frontend.plain_functions import specializations
 from pymetal.frontend.source import Source
 from pymetal.frontend.typing import SplitGroup, Typing, body_type, result_type
 from pymetal.frontend.verify import check_scalars, verify
@@ -131,7 +132,7 @@ def _lower_all(
     overloads: list[Overload] = []
     failures: Failures = {}
     served: set[Body] = set()
-    with _limited_depth(bodies):
+    with _limited_depth(bodies), specializations():
         for body, group in _groups(bodies, domain):
             for part, function in _lower_parts(body, group, lower_group, failures):
                 _merge(overloads, part, function)

@@ -1,23 +1,26 @@
 """Plain Python functions that a body calls: typed by their arguments, and printed as helper functions.
 
 A function is specialised for the types of its arguments and for the numbers among them, which stay Python numbers in
-its body. Its annotations are ignored, as Python ignores them.
+its body. Its annotations are ignored, as Python ignores them. What it reads is frozen when the functor is decorated.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 import types
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from pymetal import dtypes, ir
-from pymetal.dtypes import Kind, TypeVariable, python_number
+from pymetal.dtypes import python_number
 from pymetal.errors import PyMetalError
 from pymetal.frontend.annotations import Annotation, Definition, Scalar, Signature
 from pymetal.frontend.arithmetic import number, weak
@@ -27,11 +30,38 @@ from pymetal.frontend.source import read_source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Expr, Type, Weak
 
-# The dtypes of a specialisation: without bool and complex, for which few bodies are one text with the others.
-_NUMBERS = TypeVariable("T", frozenset({Kind.FLOATING, Kind.SIGNED, Kind.UNSIGNED}))
-_CANDIDATES = (ir.Var(), ir.OpMath(ir.Var()), ir.RealOf(ir.Var()), ir.ComplexOf(ir.Var()))
-_definitions: weakref.WeakKeyDictionary[types.FunctionType, dict[object, Definition]] = weakref.WeakKeyDictionary()
-_current: list[types.FunctionType] = []  # those being specialised: a call of one of them is recursion
+_ELEMENT = Annotation(ir.Var(), dtypes.T, "T")
+_CANDIDATES = (ir.OpMath(ir.Var()), ir.RealOf(ir.Var()), ir.ComplexOf(ir.Var()))
+_MAX_SUFFIX = 24
+# The names of a function's specialisations, in the order of their first use: functors of one file agree on them.
+_names: weakref.WeakKeyDictionary[types.FunctionType, dict[object, str]] = weakref.WeakKeyDictionary()
+
+
+@dataclass
+class _Specializations:
+    """Those of one decoration: a second call with the same types and numbers finds the same object.
+
+    So bodies of several kinds that call it become one text.
+    """
+
+    known: dict[object, Definition | PyMetalError] = field(default_factory=dict)
+    running: list[types.FunctionType] = field(default_factory=list)  # a call of one of them is recursion
+
+
+_specializations: ContextVar[_Specializations | None] = ContextVar("specializations", default=None)
+
+
+@contextmanager
+def specializations() -> Iterator[None]:
+    """Inside, plain functions are specialised once for the same types and numbers."""
+    if _specializations.get() is not None:  # a function of the one that is decorated
+        yield
+        return
+    token = _specializations.set(_Specializations())
+    try:
+        yield
+    finally:
+        _specializations.reset(token)
 
 
 def specialize(
@@ -42,15 +72,13 @@ def specialize(
     Raises:
         PyMetalError: it cannot be called so, calls itself, or cannot become Metal.
     """
-    name = ast.unparse(node.func)
-    arguments = _bind(ctx, node, env, function)
+    name, signature = ast.unparse(node.func), inspect.signature(function)
+    arguments = _bind(ctx, node, env, signature)
     numbers = {n: found for n, value in arguments.items() if (found := number(value)) is not None}
     values = {n: value for n, value in arguments.items() if n not in numbers}
     if not values:
-        return _constant(ctx, node, function, numbers)
-    if function in _current:
-        raise ctx.source.refusal("recursion", node, name=name)
-    bound = _element(ctx.typing, [v.type for v in values.values()])
+        return _constant(ctx, node, function, inspect.BoundArguments(signature, numbers))
+    bound = _element([v.type for v in values.values()])
     parameters: list[tuple[str, Type]] = []
     for parameter, value in values.items():
         type_ = _in_terms_of(ctx.typing, value.type, bound)
@@ -61,15 +89,13 @@ def specialize(
         parameters.append((parameter, type_))
     # Tensors come first in a signature.
     parameters.sort(key=lambda p: isinstance(p[1], Weak))
-    kinds = ctx.typing.kinds(bound)
-    with _specializing(function):
-        definition = _definition(ctx, node, function, tuple(parameters), tuple(numbers.items()), kinds)
+    definition = _definition(ctx, node, function, tuple(parameters), numbers)
     return definition, [values[parameter] for parameter, _ in parameters]
 
 
-def _bind(ctx: ExpressionContext, node: ast.Call, env: Env, function: types.FunctionType) -> dict[str, Expr]:
+def _bind(ctx: ExpressionContext, node: ast.Call, env: Env, signature: inspect.Signature) -> dict[str, Expr]:
     """The value of each parameter, by Python's own rules."""
-    name, signature = ast.unparse(node.func), inspect.signature(function)
+    name = ast.unparse(node.func)
     for argument in (*node.args, *node.keywords):
         if isinstance(argument, ast.Starred) or (isinstance(argument, ast.keyword) and argument.arg is None):
             raise ctx.source.refusal("starred", argument)
@@ -94,11 +120,13 @@ def _bind(ctx: ExpressionContext, node: ast.Call, env: Env, function: types.Func
     return arguments
 
 
-def _constant(ctx: ExpressionContext, node: ast.Call, function: types.FunctionType, numbers: dict[str, Any]) -> Expr:
+def _constant(
+    ctx: ExpressionContext, node: ast.Call, function: types.FunctionType, numbers: inspect.BoundArguments
+) -> Expr:
     """The value of a function of numbers, which Python computes."""
     name = ast.unparse(node.func)
     try:
-        computed = function(**numbers)
+        computed = function(*numbers.args, **numbers.kwargs)
         value = python_number(computed.item() if isinstance(computed, torch.Tensor) else computed)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
@@ -108,58 +136,78 @@ def _constant(ctx: ExpressionContext, node: ast.Call, function: types.FunctionTy
     return weak(value, ctx.source.span(node))
 
 
-def _element(typing: Typing, found: Sequence[Type]) -> Type:
+def _element(found: Sequence[Type]) -> Type:
     """What the function's element type is: the caller's, if an argument has it."""
     strong = [t for t in found if not isinstance(t, Weak)]
-    if any(typing.same(t, ir.Var()) for t in strong):
+    if ir.Var() in strong:
         return ir.Var()
     return next((t for t in strong if not isinstance(t, ir.Concrete)), strong[0] if strong else ir.FLOAT)
 
 
 def _in_terms_of(typing: Typing, type_: Type, bound: Type) -> Type | None:
     """A type of the caller as a function of `bound`, from which Metal deduces T."""
-    if isinstance(type_, Weak):
+    if type_ == bound:
+        return ir.Var()
+    if bound == ir.Var() or isinstance(type_, Weak | ir.Concrete):
         return type_
-    elements, wanted = typing.at(bound), typing.at(type_)
-    concrete = tuple(ir.Concrete(d) for d in wanted[:1] if d is not None)
-    candidates: tuple[Type, ...] = (*_CANDIDATES, *concrete)
-    for candidate in candidates:
-        if all(e is not None and ir.resolve(candidate, e) == w for e, w in zip(elements, wanted, strict=True)):
-            return candidate
-    return None
-
-
-@contextmanager
-def _specializing(function: types.FunctionType) -> Iterator[None]:
-    _current.append(function)
-    try:
-        yield
-    finally:
-        _current.pop()
+    wanted = list(zip(typing.at(bound), typing.at(type_), strict=True))
+    return next((c for c in _CANDIDATES if all(e and ir.resolve(c, e) == w for e, w in wanted)), None)
 
 
 def _definition(
-    ctx: ExpressionContext, node: ast.Call, function: types.FunctionType,
-    parameters: tuple[tuple[str, Type], ...], numbers: tuple[tuple[str, Any], ...],
-    kinds: frozenset[Kind],
+    ctx: ExpressionContext, node: ast.Call, function: types.FunctionType, parameters: tuple[tuple[str, Type], ...],
+    numbers: Mapping[str, Any],
 ) -> Definition:  # fmt: skip
-    """The specialisation: one object for all that call it so, by which bodies of several kinds become one text."""
-    known = _definitions.setdefault(function, {})
-    key = (parameters, kinds <= _NUMBERS.kinds, tuple((name, repr(value)) for name, value in numbers))
-    if key in known:
-        return known[key]
+    """The specialisation for these types and numbers."""
+    current = _specializations.get()
+    assert current is not None
+    key = (function, parameters, *((name, repr(value)) for name, value in numbers.items()))
+    if key not in current.known:
+        if function in current.running:
+            raise ctx.source.refusal("recursion", node, name=ast.unparse(node.func))
+        current.running.append(function)
+        try:
+            current.known[key] = _specialized(ctx, node, function, parameters, numbers)
+        except PyMetalError as error:
+            current.known[key] = error
+        finally:
+            current.running.pop()
+    found = current.known[key]
+    if isinstance(found, PyMetalError):
+        raise found
+    return found
+
+
+def _specialized(
+    ctx: ExpressionContext, node: ast.Call, function: types.FunctionType, parameters: tuple[tuple[str, Type], ...],
+    numbers: Mapping[str, Any],
+) -> Definition:  # fmt: skip
     try:
         source = read_source(function)
     except PyMetalError as error:
         name, hint = ast.unparse(node.func), error.hint or "Write it as a `def` in a file."
         raise ctx.source.refusal("undecorated", node.func, name=name, reason=error.message, hint=hint) from error
-    variable = _NUMBERS if kinds <= _NUMBERS.kinds else dtypes.T
-    annotations = {n: Annotation(t, variable if t == ir.Var() else None, str(t)) for n, t in parameters}
+    annotations = {n: Annotation(t, dtypes.T if t == ir.Var() else None, str(t)) for n, t in parameters}
     tensors = tuple((n, a) for n, a in annotations.items() if not isinstance(a.type, Weak))
     # Variables of Python integers give way in the function, too.
     scalars = tuple(Scalar(n, a, None, ast.arg(n), False) for n, a in annotations.items() if isinstance(a.type, Weak))
-    element = Annotation(ir.Var(), variable, "T")
     place = ast.copy_location(ast.Name("T", ast.Load()), source.node)
-    signature = Signature(tensors, element, scalars, element, place, constants=numbers, inferred=True)
-    known[key] = ctx.define(source, signature)
-    return known[key]
+    constants = tuple(numbers.items())
+    signature = Signature(tensors, _ELEMENT, scalars, _ELEMENT, place, constants=constants, inferred=True)
+    definition = ctx.define(source, signature)
+    name = _name(function, parameters, numbers)
+    return replace(definition, checked=replace(definition.checked, name=name, by_calls=True))
+
+
+def _name(function: types.FunctionType, parameters: tuple[tuple[str, Type], ...], numbers: Mapping[str, Any]) -> str:
+    """The name of a specialisation: with the numbers that are not the defaults, or numbered."""
+    defaults = {p.name: python_number(p.default) for p in inspect.signature(function).parameters.values()}
+    given = tuple(f"_{n}_{value!r}" for n, value in numbers.items() if repr(value) != repr(defaults[n]))
+    suffix = re.sub(r"\W", "", "".join(given).lower().replace(".", "p").replace("-", "m"))
+    names = _names.setdefault(function, {})
+    name = base = function.__name__ + (suffix if len(suffix) <= _MAX_SUFFIX else "")
+    count = 0
+    while name in names.values() and (parameters, given) not in names:
+        count += 1
+        name = f"{base}_{count}"
+    return names.setdefault((parameters, given), name)

@@ -41,6 +41,7 @@ from pymetal.ir.op import Text as Text
 from pymetal.ir.op import TypeRule as TypeRule
 from pymetal.ir.op import Wrapped as Wrapped
 from pymetal.ir.passes import remove_dead_code as remove_dead_code
+from pymetal.ir.passes import restrict_callees as restrict_callees
 from pymetal.ir.passes import unique_names as unique_names
 from pymetal.ir.types import APPLY as APPLY
 from pymetal.ir.types import BOOL as BOOL

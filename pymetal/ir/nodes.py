@@ -229,6 +229,7 @@ class CheckedFunction:
     doc: str
     overloads: tuple[Overload, ...]
     helper: bool = False  # printed as an inline function, not as a functor
+    by_calls: bool = False  # typed by its calls: its text has the bodies that they need
 
     # Compared as objects: two functions of one text may have met different constants.
     def __eq__(self, other: object) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
 from typing_extensions import assert_never
 
+from pymetal.dtypes import DType
 from pymetal.ir.nodes import (
     Assign,
     Break,
@@ -19,6 +20,7 @@ from pymetal.ir.nodes import (
     For,
     Function,
     If,
+    Invoke,
     Let,
     Name,
     Overload,
@@ -26,6 +28,7 @@ from pymetal.ir.nodes import (
     Stmt,
     While,
 )
+from pymetal.ir.types import resolved
 from pymetal.ir.walk import callees, expressions, rebuild
 
 
@@ -67,6 +70,34 @@ def _live(body: tuple[Stmt, ...], needed: frozenset[str], exits: bool) -> tuple[
     return tuple(kept)
 
 
+def restrict_callees(functors: tuple[CheckedFunction, ...]) -> tuple[CheckedFunction, ...]:
+    """`functors`, whose callees that are typed by their calls have only the bodies that these need."""
+    needed: dict[CheckedFunction, set[DType]] = {}
+
+    def visit(checked: CheckedFunction, domain: Collection[DType]) -> None:
+        for overload in checked.overloads:
+            served = [d for d in overload.domain if d in domain]
+            for expr in expressions(overload.function.body) if served else ():
+                if isinstance(expr, Invoke):
+                    callee, known = expr.callee, needed.setdefault(expr.callee, set())
+                    bound = {resolved(expr.bound, d) for d in served} if callee.by_calls else set(callee.domain)
+                    if bound - known:
+                        known |= bound
+                        visit(callee, bound)
+
+    for functor in functors:
+        visit(functor, functor.domain)
+    chosen: dict[CheckedFunction, CheckedFunction] = {}
+    for callee in dict.fromkeys(callee for each in functors for callee in callees(each)):
+        wanted = needed.get(callee, set())
+        unused = {o for o in callee.overloads if callee.by_calls and wanted.isdisjoint(o.domain)}
+        kept = tuple(o for o in callee.overloads if o not in unused) if unused else callee.overloads
+        overloads = _with_callees(kept, chosen)
+        if overloads is not callee.overloads:
+            chosen[callee] = replace(callee, overloads=overloads)
+    return tuple(_replace_callees(each, chosen) for each in functors)
+
+
 def unique_names(
     functors: tuple[CheckedFunction, ...], spelled: Callable[[str], str]
 ) -> tuple[CheckedFunction, ...]:  # fmt: skip
@@ -95,11 +126,17 @@ def unique_names(
             name = f"{callee.name}_{number}"
         if other is None:
             same = name == callee.name and overloads is callee.overloads
-            other = callee if same else CheckedFunction(name, callee.doc, overloads, callee.helper)
+            other = callee if same else replace(callee, name=name, overloads=overloads)
             taken[key(callee.helper, name)] = other
         chosen[callee] = other
-    named = [(each, _with_callees(each.overloads, chosen)) for each in functors]
-    return tuple(each if new is each.overloads else replace(each, overloads=new) for each, new in named)
+    return tuple(_replace_callees(each, chosen) for each in functors)
+
+
+def _replace_callees(
+    checked: CheckedFunction, chosen: dict[CheckedFunction, CheckedFunction]
+) -> CheckedFunction:  # fmt: skip
+    overloads = _with_callees(checked.overloads, chosen)
+    return checked if overloads is checked.overloads else replace(checked, overloads=overloads)
 
 
 def _equal(a: tuple[Overload, ...], b: tuple[Overload, ...]) -> bool:

@@ -84,7 +84,8 @@ class Operation:
             name, doc = functor_name(f"{name}_{signature.index}"), f"{doc}\nResult {signature.index} of {name}.".strip()
         named = ir.CheckedFunction(name, doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
-        (self.checked,) = ir.unique_names((named,), helper_name)
+        self.unrestricted = named
+        (self.checked,) = ir.unique_names(ir.restrict_callees((named,)), helper_name)
         self.failures = failures
         self.__pymetal_definition__ = Definition(signature, self.ir, failures)
         self.name, self.doc = self.ir.name, doc
@@ -111,7 +112,8 @@ class Operation:
             signature, results[0].ir, failures, tuple(r.__pymetal_definition__ for r in results)
         )
         self.name, self.doc = functor_name(node.name), ast.get_docstring(node) or ""
-        for result, named in zip(results, ir.unique_names(tuple(r.ir for r in results), helper_name), strict=True):
+        restricted = ir.restrict_callees(tuple(r.unrestricted for r in results))
+        for result, named in zip(results, ir.unique_names(restricted, helper_name), strict=True):
             result.checked, result.failures = named, failures
         self._forget()
 
@@ -188,7 +190,7 @@ class Operation:
     @property
     def entry(self) -> Entry:
         """What a `.metal` file needs to know of the functor."""
-        return Entry(self.ir, self.arity, self.opmath, self.text)
+        return Entry(self.ir, self.arity, self.opmath, self.text, self.unrestricted)
 
     @property
     @public

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from pymetal.codegen.metal_file import Entry
+from pymetal.codegen.metal_file import Entry, joined
 from pymetal.dtypes import BY_METAL
 from pymetal.errors import PyMetalError
 from pymetal.upstream import aoti_shims, dispatch_table, host_stub, inductor, kernel, legacy, test_lists
@@ -55,7 +55,7 @@ def place(
     """
     checkout = Checkout.open(root)
     known = all_stubs(checkout)
-    chosen = [(e, find_stub(checkout, stub or stub_of_functor(e.checked.name, known))) for e in entries]
+    chosen = [(e, find_stub(checkout, stub or stub_of_functor(e.checked.name, known))) for e in joined(tuple(entries))]
     targets = []
     for entry, target in chosen:
         function_text(checkout, entry, target)  # refuses scalars that do not fit

@@ -100,8 +100,8 @@ def test_the_text_is_an_inline_function(tmp_path: Path) -> None:
     functor = toolbox.load(tmp_path, text).f
     source = functor.functor_source
     assert source.count("inline T clip(const T x)") == 1, "one specialisation for the same arguments"
-    assert source.count("inline T clip_1(const T x)") == 1, "another for other numbers"
-    assert "return clip(x) + clip_1(clip(x));" in source
+    assert source.count("inline T clip_lo_2_hi_5(const T x)") == 1, "another for other numbers"
+    assert "return clip(x) + clip_lo_2_hi_5(clip(x));" in source
 
 
 def test_kinds_share_one_text(tmp_path: Path) -> None:
