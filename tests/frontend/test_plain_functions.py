@@ -129,7 +129,7 @@ REFUSED = {
     "too few": ("def h(x, y):\n    return x\n", "h(x)", "cannot be called here: missing a required argument: 'y'"),
     "a keyword": ("def h(x):\n    return x\n", "h(z=x)", "cannot be called here: missing a required argument: 'x'"),
     "a default": ("def h(x, y=None):\n    return x\n", "h(x)", "PM016: 'h' cannot be called here: the default of 'y'"),
-    "a lambda": ("h = lambda x: x\n", "h(x)", "PM016: 'h' cannot be called here: a lambda"),
+    "a lambda": ("h = lambda x: x\n", "h(x)", "PM016: 'h' cannot be called here: it is a lambda"),
     "an unknown name": ("def h(x):\n    return x + nowhere\n", "h(x)", "PM011: 'nowhere' is not defined"),
     "an exception": ("def h(x):\n    return 1 / x\n", "x + h(0)", "PM039: h of these numbers fails: ZeroDivisionError"),
     "no number": ("def h(x):\n    return 'text'\n", "x + h(0)", "PM013"),
