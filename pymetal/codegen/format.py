@@ -17,6 +17,7 @@ from typing import NamedTuple
 OLDEST = (19, 1)  # The release of PyTorch's linter; layouts of older ones differ.
 _STYLE = Path(__file__).with_name("clang-format.yaml")
 _warned = False
+_hanging: set[str] = set()  # programs that did not end in time: they are not run again
 
 
 class ClangFormat(NamedTuple):
@@ -43,7 +44,7 @@ def find_clang_format() -> ClangFormat | None:
     path = shutil.which("clang-format")
     try:
         return ClangFormat(path, _release(_output([path, "--version"]))) if path else None
-    except (OSError, subprocess.SubprocessError):
+    except (OSError, subprocess.SubprocessError, ValueError):
         return None
 
 
@@ -54,16 +55,30 @@ def format_metal(text: str) -> str:
         return _unformatted(text, "no clang-format was found")
     if tool.release < OLDEST:
         return _unformatted(text, "clang-format {}.{} is installed, which is older than 19.1".format(*tool.release))
+    if tool.path in _hanging:
+        return text
     try:
         return _formatted(tool.path, text)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
+        if isinstance(error, subprocess.TimeoutExpired):
+            _hanging.add(tool.path)
         return _unformatted(text, f"{tool.path} failed: {getattr(error, 'stderr', None) or error}")
 
 
 def same_text(a: str, b: str) -> bool:
-    """True if two pieces of code differ in white space and in line breaks of comments only."""
-    squeezed = ["".join(text.replace("//", " ").split()) for text in (a, b)]
-    return squeezed[0] == squeezed[1]
+    """True if two pieces of code differ in white space between tokens and in line breaks of comments only."""
+    return _tokens(a) == _tokens(b)
+
+
+def _tokens(text: str) -> list[str]:
+    """The tokens of a text, words of comments marked as such; a directive of the preprocessor ends with its line."""
+    tokens: list[str] = []
+    for line in text.splitlines():
+        code, _, comment = line.partition("//")
+        tokens += re.findall(r"\w+|\S", code)
+        tokens += [f"//{word}" for word in comment.split()]
+        tokens += ["end of directive"] if code.lstrip().startswith("#") and not line.endswith("\\") else []
+    return tokens
 
 
 @lru_cache(maxsize=256)

@@ -185,7 +185,8 @@ def _facts(code: types.CodeType) -> list[object]:
     for i in dis.get_instructions(code):
         if i.opname.startswith(_COMPARED):
             value = _facts(i.argval) if isinstance(i.argval, types.CodeType) else repr(i.argval).split("<locals>")[-1]
-            found.append((i.opname.replace("METHOD", "ATTR"), None if "JUMP" in i.opname else value))
+            name = i.opname[:4] if i.opname.startswith(("LOAD", "STORE")) else i.opname
+            found.append((name, None if "JUMP" in i.opname else value))
     return found
 
 

@@ -6,7 +6,7 @@ import difflib
 import subprocess
 from collections.abc import Mapping
 
-from pymetal.codegen.format import find_clang_format
+from pymetal.codegen.format import OLDEST, find_clang_format, same_text
 from pymetal.errors import PyMetalError
 from pymetal.upstream.checkout import Checkout
 
@@ -27,22 +27,25 @@ def added(old: str | None, new: str) -> Ranges:
 def formatted(checkout: Checkout, path: str, text: str, ranges: Ranges) -> str | None:
     """`text` with the lines in `ranges` as clang-format lays them out; None if that cannot be told.
 
-    It cannot without clang-format, and without a style in the checkout.
+    It cannot without a clang-format that is new enough and works, and without a style in the checkout.
     """
     tool = find_clang_format()
-    if tool is None or not (checkout.root / STYLE).is_file():
+    if tool is None or tool.release < OLDEST or not (checkout.root / STYLE).is_file():
         return None
     if not ranges:
         return text
     lines = [f"--lines={first}:{last}" for first, last in ranges]
     # The section of the style is chosen by the file's suffix: .mm is Objective-C, 120 columns.
     command = [tool.path, "--style=file", f"--assume-filename={checkout.root / path}", *lines]
-    done = subprocess.run(
-        command, input=text.encode("utf-8", "surrogateescape"), capture_output=True, check=False, cwd=checkout.root
-    )
-    if done.returncode != 0:
+    try:
+        done = subprocess.run(
+            command, input=text.encode("utf-8", "surrogateescape"), capture_output=True, check=True,
+            cwd=checkout.root, timeout=60,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.decode("utf-8", "surrogateescape")
+    neat = done.stdout.decode("utf-8", "surrogateescape")
+    return neat if same_text(neat, text) else None
 
 
 def format_edits(checkout: Checkout) -> bool:
@@ -69,8 +72,9 @@ def check_format(checkout: Checkout, changed: Mapping[str, str | None]) -> tuple
     paths = [p for p in changed if p.endswith((".metal", ".mm"))]
     if not paths:
         return [], []
-    if find_clang_format() is None:
-        return [], ["the layout was not checked: clang-format is not installed; pip install clang-format"]
+    tool = find_clang_format()
+    if tool is None or tool.release < OLDEST:
+        return [], ["the layout was not checked: there is no clang-format from 19.1 on; pip install clang-format"]
     if not (checkout.root / STYLE).is_file():
         return [], [f"the layout was not checked: the checkout has no {STYLE}"]
     problems = []

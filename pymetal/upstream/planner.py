@@ -147,7 +147,9 @@ def _edited(checkout: Checkout, plan: Plan, notes: list[str]) -> Placement:
     notes += [note for outcome in outcomes for note in outcome.notes]
     notes += [f"{path} was put back: an earlier run was interrupted" for path in checkout.recovered]
     if checkout.changed and not format_edits(checkout):
-        notes.append("the new lines are not formatted: clang-format or the checkout's .clang-format is missing")
+        notes.append(
+            "the new lines are not formatted: no clang-format from 19.1 on works, or the checkout has no .clang-format"
+        )
     return Placement(
         checkout=checkout,
         plan=plan,

@@ -161,6 +161,9 @@ BROKEN = {
     "fails": ("echo 'invalid style' >&2; exit 1", "failed: invalid style"),
     "writes nothing": ("exit 0", "failed: its output has other tokens than its input"),
     "writes something else": ("cat; echo x", "failed: its output has other tokens than its input"),
+    "joins lines": (r"tr '\n' ' '", "failed: its output has other tokens than its input"),
+    "loses comment marks": ("sed 's,// ,,'", "failed: its output has other tokens than its input"),
+    "loses blanks": (r"tr -d ' '", "failed: its output has other tokens than its input"),
     "is no program": ("", "failed: .*Permission denied"),
     "writes no text": (r"printf '\377'", "failed: .*can't decode byte"),
 }
