@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any
 
 from pymetal import dtypes, ir
@@ -16,7 +16,7 @@ from pymetal.frontend.builtin_calls import cast, check_count, check_variable, fi
 from pymetal.frontend.context import Env, ExpressionContext
 from pymetal.frontend.method_calls import lower_method
 from pymetal.frontend.names import describe, is_dotted, public_names, root, static_value
-from pymetal.frontend.plain_functions import specialize
+from pymetal.frontend.plain_functions import is_plain, result_count, specialize
 from pymetal.frontend.suggestions import CALLABLE, call_hint
 from pymetal.frontend.torch_calls import check_keywords, lower_function
 from pymetal.ir import Const, Expr, Invoke, Type, Weak
@@ -44,18 +44,18 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
             raise ctx.source.refusal("starred", argument)
     definition = definition_of(callee)
     if definition is not None:
-        if definition.results:
-            hint = f"Write `{', '.join('abcdefgh'[: len(definition.results)])} = {name}(...)`."
-            raise ctx.source.refusal("expression", node, what=f"{name}(), which has several results, here", hint=hint)
+        _check_one_result(ctx, node, name, len(definition.results))
         args = _match_arguments(ctx, node, env, name, definition.signature)
         return _lower_invoke(ctx, node, name, definition, args)
     names = public_names(callee)
     if (result := lower_function(ctx, node, env, names)) is not None:
         return result
-    if isinstance(callee, types.FunctionType) and not names and find_handler(callee) is None:
+    if is_plain(callee):
+        _check_one_result(ctx, node, name, result_count(callee))
         specialized = specialize(ctx, node, env, callee)
-        if not isinstance(specialized, tuple):
-            return specialized
+        if isinstance(specialized, list):
+            _check_one_result(ctx, node, name, len(specialized))
+            return specialized[0]
         return _lower_invoke(ctx, node, name, *specialized)
     marked = getattr(callee, "__pymetal_op__", None)
     op = marked if isinstance(marked, ir.Op) else rows.ABS if callee is abs else None
@@ -73,6 +73,12 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         return _lower_cast(ctx, node, env, target)
     hint = call_hint(callee, names)
     raise ctx.source.refusal("not-callable", node.func, name=name, what=describe(callee), hint=hint)
+
+
+def _check_one_result(ctx: ExpressionContext, node: ast.Call, name: str, results: int) -> None:
+    if results > 1:
+        hint = f"Write `{', '.join('abcdefgh'[:results])} = {name}(...)`."
+        raise ctx.source.refusal("expression", node, what=f"{name}(), which has several results, here", hint=hint)
 
 
 def _is_outside_name(ctx: ExpressionContext, node: ast.expr, env: Env) -> bool:
@@ -126,12 +132,18 @@ def lower_results(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[Expr
     """The values of a call of a function with several results; None for any other call."""
     if not _is_outside_name(ctx, node.func, env) or root(node.func) == ctx.source.node.name:
         return None
-    definition = definition_of(static_value(ctx.source, node.func))
-    if definition is None or not definition.results:
+    name, callee = ast.unparse(node.func), static_value(ctx.source, node.func)
+    definition = definition_of(callee)
+    if definition is not None and definition.results:
+        args = _match_arguments(ctx, node, env, name, definition.signature)
+    elif definition is None and is_plain(callee) and result_count(callee) > 1:
+        specialized = specialize(ctx, node, env, callee)
+        if isinstance(specialized, list):
+            return specialized
+        definition, args = specialized
+    else:
         return None
-    share, name, span = ctx.subexpressions.share, ast.unparse(node.func), ctx.source.span(node)
-    signature = definition.signature
-    args = _match_arguments(ctx, node, env, name, signature)
+    share, span, signature = ctx.subexpressions.share, ctx.source.span(node), definition.signature
     names = [n for n, _ in signature.tensors] + [s.name for s in signature.scalars]
     args = [share(value, n, len(definition.results), span) for n, value in zip(names, args, strict=True)]
     return [_lower_invoke(ctx, node, name, result, args) for result in definition.results]
@@ -154,7 +166,9 @@ def _lower_invoke(ctx: ExpressionContext, node: ast.Call, name: str, callee: Def
         if joined is None or not typing.same(joined, target):
             found, wanted = typing.describe(value.type), typing.describe(target)
             raise ctx.source.refusal("argument-type", node, name=name, found=found, wanted=wanted)
-        converted.append(ctx.arithmetic.convert(value, target))
+        same = isinstance(value.type, Weak) and typing.at(value.type) == typing.at(target)
+        is_counter = same and not isinstance(value, Const)
+        converted.append(value if is_counter else ctx.arithmetic.convert(value, target))
     overloads = [callee.checked.overload(d) for d in typing.at(bound) if d is not None]
     found_results = {o.function.result for o in overloads if o is not None}
     if len(found_results) == 1:
@@ -197,6 +211,8 @@ def _check_served(ctx: ExpressionContext, node: ast.Call, bound: Type, callee: D
         if callee.checked.overload(dtype) is None:
             failure = callee.failures.get(dtype)
             reason = f": {failure.message}" if failure else ""
+            if failure and failure.span and failure.span.line != ctx.source.span(node).line:
+                reason += f" (line {failure.span.line} of {PurePath(failure.span.file).name})"
             served = dtypes.listed(callee.checked.domain)
             raise ctx.source.refusal("callee-dtype", node, name=name, dtype=dtype, reason=reason, served=served)
 

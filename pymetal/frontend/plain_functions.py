@@ -15,18 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import torch
+from typing import Any, TypeGuard
 
 from pymetal import dtypes, ir
-from pymetal.dtypes import python_number
 from pymetal.errors import PyMetalError
-from pymetal.frontend.annotations import Annotation, Definition, Scalar, Signature
+from pymetal.frontend.annotations import Annotation, Definition, Scalar, Signature, definition_of
 from pymetal.frontend.arithmetic import number, weak
+from pymetal.frontend.builtin_calls import find_handler
 from pymetal.frontend.context import Env, ExpressionContext
-from pymetal.frontend.names import describe
-from pymetal.frontend.source import read_source
+from pymetal.frontend.names import describe, public_names, python_number
+from pymetal.frontend.source import Source, read_source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Expr, Type, Weak
 
@@ -45,6 +43,8 @@ class _Specializations:
     """
 
     known: dict[object, Definition | PyMetalError] = field(default_factory=dict)
+    sources: dict[types.FunctionType, Source] = field(default_factory=dict)
+    counts: dict[types.FunctionType, int] = field(default_factory=dict)  # of their results
     running: list[types.FunctionType] = field(default_factory=list)  # a call of one of them is recursion
 
 
@@ -64,10 +64,59 @@ def specializations() -> Iterator[None]:
         _specializations.reset(token)
 
 
+def is_plain(callee: object) -> TypeGuard[types.FunctionType]:
+    """True for a Python function that is neither pymetal's nor one of math, torch and numpy."""
+    return isinstance(callee, types.FunctionType) and not public_names(callee) and find_handler(callee) is None
+
+
+def result_count(function: types.FunctionType) -> int:
+    """How many values a plain function returns."""
+    counts = _current().counts
+    if function not in counts:
+        counts[function] = 1  # of one that calls itself, which is refused later
+        try:
+            source = _source(function)
+        except PyMetalError:
+            return 1  # `specialize` raises it
+        returns = (n.value for n in ast.walk(source.node) if isinstance(n, ast.Return))
+        counts[function] = max((_count(source, value) for value in returns), default=1)
+    return counts[function]
+
+
+def _count(source: Source, node: ast.expr | None) -> int:
+    match node:
+        case ast.Tuple(elts=elements) if not any(isinstance(e, ast.Starred) for e in elements):
+            return len(elements)
+        case ast.IfExp(body=body):
+            return _count(source, body)
+        case ast.Call(func=ast.Name(id=name)):
+            try:
+                callee = source.names(name)
+            except KeyError:
+                return 1
+            if (definition := definition_of(callee)) is not None:
+                return len(definition.results) or 1
+            return 2 if callee is divmod else result_count(callee) if is_plain(callee) else 1
+    return 1
+
+
+def _source(function: types.FunctionType) -> Source:
+    sources = _current().sources
+    if function not in sources:
+        sources[function] = read_source(function)
+    return sources[function]
+
+
+def _current() -> _Specializations:
+    current = _specializations.get()
+    assert current is not None, "a body is lowered inside `specializations`"
+    return current
+
+
 def specialize(
     ctx: ExpressionContext, node: ast.Call, env: Env, function: types.FunctionType
-) -> tuple[Definition, list[Expr]] | Expr:
-    """A plain function for the arguments of a call, and those it takes; its value, if all of them are numbers.
+) -> tuple[Definition, list[Expr]] | list[Expr]:
+    """A plain function for the arguments of a call, and those it takes; its values, if all of them are numbers.
 
     Raises:
         PyMetalError: it cannot be called so, calls itself, or cannot become Metal.
@@ -122,18 +171,21 @@ def _bind(ctx: ExpressionContext, node: ast.Call, env: Env, signature: inspect.S
 
 def _constant(
     ctx: ExpressionContext, node: ast.Call, function: types.FunctionType, numbers: inspect.BoundArguments
-) -> Expr:
-    """The value of a function of numbers, which Python computes."""
+) -> list[Expr]:
+    """The values of a function of numbers, which Python computes."""
     name = ast.unparse(node.func)
     try:
         computed = function(*numbers.args, **numbers.kwargs)
-        value = python_number(computed.item() if isinstance(computed, torch.Tensor) else computed)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise ctx.source.refusal("python-error", node, op=name, error=reason) from error
-    if value is None:
-        raise ctx.source.refusal("not-a-value", node, name=ast.unparse(node), what=describe(computed))
-    return weak(value, ctx.source.span(node))
+    values: list[Expr] = []
+    for result in computed if isinstance(computed, tuple) else (computed,):
+        value = python_number(result)
+        if value is None:
+            raise ctx.source.refusal("not-a-value", node, name=ast.unparse(node), what=describe(result))
+        values.append(weak(value, ctx.source.span(node)))
+    return values
 
 
 def _element(found: Sequence[Type]) -> Type:
@@ -159,8 +211,7 @@ def _definition(
     numbers: Mapping[str, Any],
 ) -> Definition:  # fmt: skip
     """The specialisation for these types and numbers."""
-    current = _specializations.get()
-    assert current is not None
+    current = _current()
     key = (function, parameters, *((name, repr(value)) for name, value in numbers.items()))
     if key not in current.known:
         if function in current.running:
@@ -182,21 +233,49 @@ def _specialized(
     ctx: ExpressionContext, node: ast.Call, function: types.FunctionType, parameters: tuple[tuple[str, Type], ...],
     numbers: Mapping[str, Any],
 ) -> Definition:  # fmt: skip
+    name = ast.unparse(node.func)
+    if hasattr(function, "__wrapped__"):
+        reason, hint = "another decorator wraps it", "Call a `def` without its decorator."
+        raise ctx.source.refusal("undecorated", node.func, name=name, reason=reason, hint=hint)
+    if function.__name__ == "<lambda>":
+        hint = f"Write `def {name.replace('.', '_')}({', '.join(inspect.signature(function).parameters)}): return ...`."
+        raise ctx.source.refusal("undecorated", node.func, name=name, reason="it is a lambda", hint=hint)
     try:
-        source = read_source(function)
+        source = _source(function)
     except PyMetalError as error:
-        name, hint = ast.unparse(node.func), error.hint or "Write it as a `def` in a file."
+        hint = error.hint or "Write it as a `def` in a file."
         raise ctx.source.refusal("undecorated", node.func, name=name, reason=error.message, hint=hint) from error
     annotations = {n: Annotation(t, dtypes.T if t == ir.Var() else None, str(t)) for n, t in parameters}
     tensors = tuple((n, a) for n, a in annotations.items() if not isinstance(a.type, Weak))
     # Variables of Python integers give way in the function, too.
     scalars = tuple(Scalar(n, a, None, ast.arg(n), False) for n, a in annotations.items() if isinstance(a.type, Weak))
+    if not tensors and (found := _type_variable(source)) is not None:
+        reason, hint = f"no argument tells what {found} is in it", "Pass it an element, such as x."
+        raise ctx.source.refusal("undecorated", node.func, name=name, reason=reason, hint=hint)
     place = ast.copy_location(ast.Name("T", ast.Load()), source.node)
-    constants = tuple(numbers.items())
-    signature = Signature(tensors, _ELEMENT, scalars, _ELEMENT, place, constants=constants, inferred=True)
-    definition = ctx.define(source, signature)
+    count = result_count(function)
+    signature = Signature(
+        tensors, _ELEMENT, scalars, _ELEMENT, place, ((_ELEMENT, place),) * count if count > 1 else (),
+        constants=tuple(numbers.items()), inferred=True,
+    )  # fmt: skip
     name = _name(function, parameters, numbers)
-    return replace(definition, checked=replace(definition.checked, name=name, by_calls=True))
+    results = []
+    for part in signature.parts() or (signature,):
+        definition = ctx.define(source, part)
+        own = name if part.index is None else f"{name}_{part.index}"
+        results.append(replace(definition, checked=replace(definition.checked, name=own, by_calls=True)))
+    return results[0] if count == 1 else replace(results[0], signature=signature, results=tuple(results))
+
+
+def _type_variable(source: Source) -> str | None:
+    """A type variable that the body names."""
+    for node in (n for stmt in source.node.body for n in ast.walk(stmt) if isinstance(n, ast.Name)):
+        try:
+            if isinstance(source.names(node.id), dtypes.TypeVariable):
+                return node.id
+        except KeyError:
+            pass
+    return None
 
 
 def _name(function: types.FunctionType, parameters: tuple[tuple[str, Type], ...], numbers: Mapping[str, Any]) -> str:

@@ -77,7 +77,7 @@ REFUSALS: dict[str, Refusal] = {
     "unknown-attribute": Refusal(12, "{module} has no {name!r}{near}"),
     "not-a-value": _type(
         13, "{name!r} is {what} and has no value in a functor",
-        "A body can use numbers, dtypes, metal.*, functions of math and @pymetal.func functions.",
+        "A body can use numbers, dtypes, metal.*, functions of math and Python functions.",
     ),
     "unset": Refusal(
         14, "{name!r} may have no value here: it is {when}"),

@@ -28,6 +28,10 @@ def returned_value(
 
     def wrong(place: ast.expr, found: int) -> PyMetalError:
         wanted = len(signature.results) or 1
+        if signature.inferred:
+            reason = f"it returns {plural(found, 'value')} here and {wanted} elsewhere"
+            hint = "Return as many values on every path."
+            return source.refusal("undecorated", place, name=source.node.name, reason=reason, hint=hint)
         hint = f"Annotate the function with `-> tuple[{', '.join([signature.result.text] * found)}]`."
         if wanted > 1:
             hint = f"Write `return {', '.join('abcdefgh'[:wanted])}`, with one value for each."

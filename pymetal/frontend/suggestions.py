@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import types
 from collections.abc import Iterable
 
 import torch
@@ -9,7 +12,7 @@ import torch
 from pymetal import ops
 from pymetal.errors import nearest
 
-CALLABLE = "A body calls metal.*, functions of math and torch that have Metal text, dtypes and @pymetal.func functions."
+CALLABLE = "A body calls metal.*, functions of math and torch that have Metal text, dtypes and Python functions."
 # What to write for functions that no other one replaces, by the last part of their names.
 WAYS = {
     "addcdiv": "a + value * b / c",
@@ -108,6 +111,12 @@ def call_hint(callee: object, names: list[str]) -> str:
         return reason
     if isinstance(callee, type) and issubclass(callee, float | complex):  # numpy's
         return "Metal has no double: write float(x)."
+    if isinstance(callee, types.MethodType):
+        return f"Write it as a `def` without {next(iter(inspect.signature(callee.__func__).parameters), 'self')!r}."
+    if isinstance(callee, functools.partial):
+        return f"Write a `def` that calls {getattr(callee.func, '__name__', 'its function')}."
+    if not names and hasattr(callee, "__wrapped__"):
+        return "Call a `def` without its decorator."
     for name in (n.rpartition(".")[2] for n in names):
         if (reason := _reason(name)) is not None:
             return reason

@@ -85,9 +85,9 @@ class Operation:
         named = ir.CheckedFunction(name, doc, checked.overloads)
         self.bodies, self.signature, self._widens = bodies, signature, widens
         self.unrestricted = named
-        (self.checked,) = ir.unique_names(ir.restrict_callees((named,)), helper_name)
+        (self.checked,) = ir.restrict_callees(ir.unique_names((named,), helper_name))
         self.failures = failures
-        self.__pymetal_definition__ = Definition(signature, self.ir, failures)
+        self.__pymetal_definition__ = Definition(signature, named, failures)
         self.name, self.doc = self.ir.name, doc
         self._forget()
         if _log.isEnabledFor(logging.DEBUG):
@@ -112,8 +112,8 @@ class Operation:
             signature, results[0].ir, failures, tuple(r.__pymetal_definition__ for r in results)
         )
         self.name, self.doc = functor_name(node.name), ast.get_docstring(node) or ""
-        restricted = ir.restrict_callees(tuple(r.unrestricted for r in results))
-        for result, named in zip(results, ir.unique_names(restricted, helper_name), strict=True):
+        unique = ir.unique_names(tuple(r.unrestricted for r in results), helper_name)
+        for result, named in zip(results, ir.restrict_callees(unique), strict=True):
             result.checked, result.failures = named, failures
         self._forget()
 

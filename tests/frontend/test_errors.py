@@ -250,7 +250,7 @@ def f(x: T) -> T:
 functor.py:5:16: PM013: 'NAME' is a str and has no value in a functor
         return x * NAME
                    ^^^^
-    A body can use numbers, dtypes, metal.*, functions of math and @pymetal.func functions.""",
+    A body can use numbers, dtypes, metal.*, functions of math and Python functions.""",
         )
 
     def test_attribute_of_a_value(self, refused: Refused) -> None:
@@ -286,7 +286,7 @@ def f(x: T) -> T:
 functor.py:6:12: PM015: 'Helper' is the class Helper and cannot be called in a functor
         return Helper(x)
                ^^^^^^
-    A body calls metal.*, functions of math and torch that have Metal text, dtypes and @pymetal.func functions.""",
+    A body calls metal.*, functions of math and torch that have Metal text, dtypes and Python functions.""",
         )
 
 
