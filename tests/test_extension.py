@@ -1,4 +1,4 @@
-"""What is added in one place works everywhere: an operator, an arity, a device, an upstream file kind, all made up.
+"""What is added in one place works everywhere: an operator, an arity, a device, all made up.
 
 Nothing of them is left when a test ends.
 """

@@ -30,9 +30,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     digits = re.fullmatch(r"(?:PM)?(\d{1,3})", args.number, re.IGNORECASE)
     if digits is None:
-        raise UsageError(
-            f"{args.number} is not the number of a refusal; functor.explain(x) describes a call, in Python"
-        )
+        page = "functor.explain(x) describes a call, in Python"
+        if re.fullmatch(r"PC\d+", args.number, re.IGNORECASE):
+            page = "docs/check.md describes what `pymetal check` finds"
+        raise UsageError(f"{args.number} is not the number of a refusal; {page}")
     number = f"PM{int(digits[1]):03d}"
     if number not in titles:
         near = nearest(number, titles)

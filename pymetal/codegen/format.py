@@ -40,7 +40,7 @@ def find_clang_format() -> ClangFormat | None:
     else:
         folder = str(package.locate_file("clang_format/data/bin"))
         if path := shutil.which("clang-format", path=folder):
-            return ClangFormat(path, _release(package.version))
+            return ClangFormat(path, _release(package.version or ""))
     path = shutil.which("clang-format")
     try:
         return ClangFormat(path, _release(_output([path, "--version"]))) if path else None

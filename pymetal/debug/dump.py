@@ -47,9 +47,14 @@ class StageHandler(logging.Handler):
                 text = show(checked)
             case message:
                 text = str(message)
-        path = folder() / f"{next(self._count):03d}-{subject}.{stage}"
-        path.write_text(text, encoding="utf-8")
-        print(f"--- pymetal {stage}: {subject} ({path})\n{text.rstrip()}", file=sys.stderr)
+        name = f"{next(self._count):03d}-{subject}.{stage}"
+        try:
+            path = folder() / name
+            path.write_text(text, encoding="utf-8")
+            kept = str(path)
+        except OSError as error:
+            kept = f"not kept: {error}; set PYMETAL_DEBUG_DIR to a folder that can be written"
+        print(f"--- pymetal {stage}: {subject} ({kept})\n{text.rstrip()}", file=sys.stderr)
 
 
 def install() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pymetal.arity import ARITIES, Arity
+from pymetal.arity import ARITIES, TERNARY, UNARY, Arity
 from pymetal.codegen.registrations import HELPERS
 from pymetal.upstream import cpp
 from pymetal.upstream.checkout import INDEXING, KERNELS, Checkout, line_of
@@ -53,8 +53,8 @@ _FORMS = {
     **{a.opmath.name: _Form(a) for a in ARITIES if a.opmath is not None},
     **{a.castout.name: _Form(a, castout=True) for a in ARITIES if a.castout is not None},
     # Not written by pymetal, but by upstream.
-    "REGISTER_OPMATH_TERNARY_ALPHA_OP": _Form(ARITIES[2], alpha=True),
-    "REGISTER_UNARY_VEC4_OP": _Form(ARITIES[0], castout=True),
+    "REGISTER_OPMATH_TERNARY_ALPHA_OP": _Form(TERNARY, alpha=True),
+    "REGISTER_UNARY_VEC4_OP": _Form(UNARY, castout=True),
 }
 
 

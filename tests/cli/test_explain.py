@@ -90,3 +90,9 @@ def test_the_page_is_in_the_package(tmp_path: Path) -> None:
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         text = wheel.read("pymetal/cli/refusals.md").decode()
     assert text == (ROOT / "docs/refusals.md").read_text(encoding="utf-8")
+
+
+def test_the_number_of_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "PC013")
+    assert (code, out) == (2, "")
+    assert "docs/check.md" in err

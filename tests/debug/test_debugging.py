@@ -232,6 +232,9 @@ def test_stages(tmp_path: Path) -> None:
     assert "3 threads" in texts[".plan"]
     for kind in kinds:
         assert f"--- pymetal {kind[1:]}: " in done.stderr
+    elsewhere = {**environment, "PYMETAL_DEBUG_DIR": str(script)}  # no folder
+    done = subprocess.run([sys.executable, script], env=elsewhere, capture_output=True, text=True, check=True)
+    assert "set PYMETAL_DEBUG_DIR to a folder that can be written" in done.stderr
     quiet = subprocess.run(
         [sys.executable, script], env={**environment, "PYMETAL_DEBUG": "0"}, capture_output=True, text=True, check=True
     )
