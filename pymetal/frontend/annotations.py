@@ -33,6 +33,14 @@ class Annotation:
     text: str
 
 
+# What a scalar parameter without an annotation is, by its default.
+_BY_DEFAULT = {
+    bool: Annotation(ir.BOOL, None, "bool"),
+    int: Annotation(ir.WEAK_LONG, None, "int"),
+    float: Annotation(ir.FLOAT, None, "float"),
+}
+
+
 @dataclass(frozen=True)
 class Scalar:
     """A scalar parameter; without a default if that is None."""
@@ -280,7 +288,9 @@ def _parse(
         default = python_number(defaults[arg.arg]) if arg.arg in defaults else None
         if default is None and arg.arg in defaults:
             raise source.refusal("scalar-default", arg, name=arg.arg, value=defaults[arg.arg])
-        scalars.append(Scalar(arg.arg, _annotation(source, arg, scalar=True), default, arg, arg in args.kwonlyargs))
+        annotation = _BY_DEFAULT.get(type(default)) if arg.annotation is None else None
+        annotation = annotation or _annotation(source, arg, scalar=True)
+        scalars.append(Scalar(arg.arg, annotation, default, arg, arg in args.kwonlyargs))
     if node.returns is None:
         raise source.refusal("missing-result", node, functor=node.name)
     results = _parse_results(source, node.returns)

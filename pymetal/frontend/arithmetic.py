@@ -12,7 +12,7 @@ from pymetal.errors import Span
 from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.typing import Typing
-from pymetal.ir import Call, Cast, Const, Expr, Number, Op, Type, TypeRule, Weak
+from pymetal.ir import Call, Cast, Const, Expr, Number, Op, Select, Type, TypeRule, Weak
 from pymetal.ops import TABLE
 from pymetal.ops import python as ops
 
@@ -65,8 +65,11 @@ class Arithmetic:
         decided = self._decide(op, args, span)
         if decided is not None:
             return decided
-        if op.rule is TypeRule.COMPARE and self._compares_counter(args):
-            return Call(op, tuple(args), ir.BOOL, span)
+        if self._mixes_counter(args):
+            if op.rule is TypeRule.COMPARE:
+                return Call(op, tuple(args), ir.BOOL, span)
+            if op in (ops.MAX, ops.MIN) and any(self.typing.at(a.type) != self.typing.at(joined) for a in args):
+                return self._limit(op, args, joined, span)
         row = self._row_for(op, joined)
         if row is not op:
             return self.apply(row, args, span)
@@ -100,7 +103,14 @@ class Arithmetic:
             return other if (side < 0) == (op is ops.MAX) else None
         return None
 
-    def _compares_counter(self, args: Sequence[Expr]) -> bool:
+    def _limit(self, op: Op, args: Sequence[Expr], joined: Type, span: Span) -> Expr:
+        """`max` or `min` of an element and a Python integer that its type may not hold: the comparison is exact."""
+        counter, other = sorted(args, key=lambda a: not isinstance(a.type, Weak))
+        value = self.subexpressions.share(other, "value", 2, span)
+        inside = Call(ops.GT if op is ops.MAX else ops.LT, (value, counter), ir.BOOL, span)
+        return Select(inside, self.convert(value, joined), self.convert(counter, joined), joined)
+
+    def _mixes_counter(self, args: Sequence[Expr]) -> bool:
         """True for a variable of Python integers next to elements that C++ compares with it as mathematics does."""
         counters = [a for a in args if isinstance(a.type, Weak) and a.type.number is Number.INT and number(a) is None]
         others = [a for a in args if not isinstance(a.type, Weak)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pymetal import ir
-from pymetal.dtypes import DType, listed
+from pymetal.dtypes import DType, Kind, listed
 from pymetal.errors import PyMetalError, plural
 from pymetal.frontend import static_iteration
 from pymetal.frontend.annotations import Signature, parse_type
@@ -239,7 +239,10 @@ class FunctionLowering:
         value = returned_value(source, signature, node, env, lower, self._items)
         if signature.inferred:
             self._infer_result(value.type)
-        if not self.variables.is_assignable(value, self.result):
+        kinds = self.typing.kinds(value.type) | self.typing.kinds(self.result)
+        # A wider integer keeps its low bits, as torch casts a result within its kind; a Python number must fit.
+        narrowed = kinds <= {Kind.SIGNED, Kind.UNSIGNED} and number(value) is None
+        if not narrowed and not self.variables.is_assignable(value, self.result):
             describe = self.typing.describe
             raise self.source.refusal(
                 "return-type", node, found=describe(value.type), wanted=describe(self.result),

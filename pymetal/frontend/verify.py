@@ -12,7 +12,7 @@ from pymetal.frontend.arithmetic import PythonNumber, integer_range, is_finite_i
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.ways_out import for_number, for_operand
-from pymetal.ir import Bits, Call, Cast, Const, Element, Function, Invoke, Name, Select
+from pymetal.ir import Assign, Bits, Call, Cast, Const, Element, Function, Invoke, Let, Name, Select
 
 # Arithmetic in which a Python number that its dtype cannot hold wraps. Not counts of shifts and exponents.
 _WRAPPING = frozenset({"+", "-", "*", "//", "%", "&", "|", "^"})
@@ -31,10 +31,14 @@ def verify(source: Source, function: Function, element: DType, admitted: frozens
         if any(ir.depth(expr) > _MAX_DEPTH for expr in ir.own_expressions(stmt)):
             place = getattr(stmt, "span", None) or whole
             raise refusal("too-deep", place, functor=source.node.name, what="nested too deeply")
+    # Numbers that wrap, and whether they are divisors: operands, and what variables of the element type start with.
     wrapping = {
-        id(a): e.op for e in ir.expressions(function.body) if isinstance(e, Call) and e.op.symbol in _WRAPPING
+        id(a): e.op.divides for e in ir.expressions(function.body) if isinstance(e, Call) and e.op.symbol in _WRAPPING
         for a in e.args
     }  # fmt: skip
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, Let | Assign) and isinstance(stmt.value, Const) and stmt.value.type == ir.Var():
+            wrapping[id(stmt.value)] = False
     for expr in ir.expressions(function.body):
         match expr:
             case Call(op, args, _, span):
@@ -93,11 +97,11 @@ def fits(value: PythonNumber, dtype: DType) -> bool:
     return low <= int(value) <= high
 
 
-def _wraps(value: PythonNumber, dtype: DType, op: ir.Op | None) -> bool:
-    """True for an operand of `op` that is taken modulo 2**bits where it does not fit, as torch does."""
-    if op is None or not isinstance(value, int) or not -(1 << 63) <= value < 1 << 64:
+def _wraps(value: PythonNumber, dtype: DType, divides: bool | None) -> bool:
+    """True for a number that is taken modulo 2**bits where it does not fit, as torch does; None: nothing wraps here."""
+    if divides is None or not isinstance(value, int) or not -(1 << 63) <= value < 1 << 64:
         return False
-    return not op.divides or dtypes.wrap(value, dtype.torch) != 0
+    return not divides or dtypes.wrap(value, dtype.torch) != 0
 
 
 def format_number(value: PythonNumber) -> str:

@@ -98,3 +98,55 @@ def test_variables_and_counters_do_not_widen(tmp_path: Path) -> None:
             return _wrap(oracle(x), dtype)
 
         _agrees({name: getattr(module, f"{name}_")}, expected)
+
+
+SCALARS = """\
+TABLE = (1, 2, 3)
+
+
+@pymetal.unary
+def limited(x: Integral, lo: int = 0, hi=255) -> Integral:
+    return min(max(x, lo), hi)
+
+
+@pymetal.unary
+def count(x: Integral) -> Integral:
+    return sum(x > c for c in TABLE)
+
+
+@pymetal.unary
+def hashed(x: Integral) -> Integral:
+    h = 2166136261
+    for _ in range(4):
+        h = (h ^ (x & 127)) * 16777619
+    return h
+"""
+
+
+@pytest.mark.host
+def test_limits_that_are_scalar_parameters_are_those_of_mathematics(tmp_path: Path) -> None:
+    limited = toolbox.load(tmp_path, SCALARS).limited
+    for dtype in toolbox.INTEGERS:
+        x = toolbox.edges(dtype)
+        for lo, hi in ((-1000, 1000), (-3, 5), (-70000, 70000)):
+            if lo >= torch.iinfo(dtype).min or torch.iinfo(dtype).min == 0:
+                expected = [min(max(v, lo), hi) for v in x.tolist()]
+                if all(_wrap(v, dtype) == v for v in expected):
+                    assert limited(x, lo, hi).tolist() == limited.reference(x, lo, hi).tolist() == expected
+        assert limited(x, -(2**40), 2**40).tolist() == [min(max(v, -(2**40)), 2**40) for v in x.tolist()]
+
+
+@pytest.mark.host
+def test_an_integer_result_is_narrowed(tmp_path: Path) -> None:
+    module = toolbox.load(tmp_path, SCALARS)
+
+    def hashed(x: int) -> int:
+        h = 2166136261
+        for _ in range(4):
+            h = (h ^ (x & 127)) * 16777619
+        return h
+
+    def expected(name: str, x: int, dtype: torch.dtype) -> int:
+        return _wrap(sum(x > c for c in (1, 2, 3)) if name == "count" else hashed(x), dtype)
+
+    _agrees({name: getattr(module, name) for name in ("count", "hashed")}, expected)

@@ -95,7 +95,7 @@ SIGNATURES = [
     ("binary", "a: T, b: float = 1", "PM005: tensor parameter 'b' has a default"),
     ("binary", "a: T, b: float", "PM007: 'b' is float but 'a' is T"),
     ("unary", "x: int", "PM020"),
-    ("unary", "x: T, s=1", "PM001"),
+    ("unary", "x: T, s=1j", "PM001"),
 ]
 
 
