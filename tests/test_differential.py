@@ -125,6 +125,11 @@ def _reserved(a: Tensor, b: Tensor) -> Tensor:
     return (a * b - b) / 2 + a
 
 
+def _stairs(x: Tensor) -> Tensor:
+    low, high = (torch.where(x < 0, 0, torch.where(x > top, top, x)).to(x.dtype) for top in (1, 3))
+    return low + high * sum((high > i).to(x.dtype) * (i + 1) for i in range(4))
+
+
 CASES = [
     Case(atan2, torch.atan2, float_ulp=1, half_ulp=1),
     Case(logaddexp, torch.logaddexp, float_ulp=2, half_ulp=1, cancels=1),
@@ -151,6 +156,8 @@ CASES = [
     Case(functors.only_floats, _only_floats),
     Case(functors.only_integers, lambda a, b: a * b + 1),
     Case(functors.reserved, _reserved),
+    Case(functors.swiglu, lambda a, b: a / (1 + torch.exp(-a)) * b, float_ulp=2, half_ulp=1),
+    Case(functors.stairs, _stairs),
 ]  # fmt: skip
 
 

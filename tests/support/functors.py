@@ -131,7 +131,38 @@ def reserved(kernel: T, half: T) -> T:
     return größe + kernel
 
 
+def silu(x):  # type: ignore[no-untyped-def]
+    return x / (1 + metal.exp(-x))
+
+
+def limited(x, low=0, high=1):  # type: ignore[no-untyped-def]
+    """x, where it is between low and high."""
+    if x < low:
+        return low
+    return high if x > high else x
+
+
+def steps(x, count=2):  # type: ignore[no-untyped-def]
+    total = 0
+    for i in range(count):
+        if limited(x, high=3) > i:
+            total += i + 1
+    return total
+
+
+@pymetal.binary
+def swiglu(a: T, b: T) -> T:
+    """A plain function, typed by its argument; of floats alone."""
+    return silu(a) * b
+
+
+@pymetal.unary(dtypes=("floating", "integral"))
+def stairs(x: T) -> T:
+    """A plain function that calls others, one text for floats and integers."""
+    return limited(x) + limited(x, high=3) * steps(x, 4)
+
+
 ALL = (
     add_alpha, elu, affine, clamp, less, logical_xor, between, log_normal, staircase, narrow, conversions, kinds,
-    only_floats, only_integers, reserved,
+    only_floats, only_integers, reserved, swiglu, stairs,
 )  # fmt: skip
