@@ -65,10 +65,10 @@ class Arithmetic:
         decided = self._decide(op, args, span)
         if decided is not None:
             return decided
-        if self._mixes_counter(args):
+        if (op.rule is TypeRule.COMPARE or op in (ops.MAX, ops.MIN)) and self._mixes_counter(args):
             if op.rule is TypeRule.COMPARE:
                 return Call(op, tuple(args), ir.BOOL, span)
-            if op in (ops.MAX, ops.MIN) and any(self.typing.at(a.type) != self.typing.at(joined) for a in args):
+            if any(self.typing.at(a.type) != self.typing.at(joined) for a in args):
                 return self._limit(op, args, joined, span)
         row = self._row_for(op, joined)
         if row is not op:

@@ -15,7 +15,7 @@ from pymetal.frontend.common_subexpressions import CommonSubexpressions
 from pymetal.frontend.comparisons import lower_compare
 from pymetal.frontend.context import Define, Env
 from pymetal.frontend.liveness import NO_NAMES, Names
-from pymetal.frontend.names import describe, is_dotted, python_number, root, static_value
+from pymetal.frontend.names import describe, frozen_number, is_dotted, root, static_value
 from pymetal.frontend.refusals import SYMBOLS, construct
 from pymetal.frontend.source import Source
 from pymetal.frontend.suggestions import methods
@@ -137,7 +137,7 @@ class ExpressionLowering:
             hint = "Assign it above."
             raise self.source.refusal("unset", node, name=name, when="used before it is assigned", hint=hint)
         value = static_value(self.source, node, [*env, *self.local_names])
-        constant = python_number(value)
+        constant = frozen_number(value)
         if constant is not None:
             return weak(constant, self.source.span(node))
         raise self.source.refusal("not-a-value", node, name=name, what=describe(value))

@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from pymetal.dtypes import python_number
 from pymetal.errors import nearest
 from pymetal.frontend.source import Source
 from pymetal.frontend.suggestions import unknown_attribute
@@ -53,13 +54,13 @@ def static_value(source: Source, node: ast.expr, nearby: Iterable[str] = ()) -> 
             raise AssertionError(f"not a dotted name: {ast.dump(node)}")
 
 
-def python_number(value: object) -> bool | int | float | complex | None:
-    """The number that a Python object is: a numpy scalar and a member of an `IntEnum` are numbers too."""
+def frozen_number(value: object) -> bool | int | float | complex | None:
+    """The number that an object outside a body is frozen as: also of a 0-dim tensor and a member of an `IntEnum`."""
     if isinstance(value, enum.Enum) and isinstance(value, (int, float)):
         value = value.value
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
         value = value.item()
-    return value if isinstance(value, (bool, int, float, complex)) else None
+    return python_number(value)
 
 
 def is_dotted(node: ast.expr) -> bool:

@@ -23,7 +23,7 @@ from pymetal.frontend.annotations import Annotation, Definition, Scalar, Signatu
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.builtin_calls import find_handler
 from pymetal.frontend.context import Env, ExpressionContext
-from pymetal.frontend.names import describe, public_names, python_number
+from pymetal.frontend.names import describe, frozen_number, public_names
 from pymetal.frontend.source import Source, read_source
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Expr, Type, Weak
@@ -156,7 +156,7 @@ def _bind(ctx: ExpressionContext, node: ast.Call, env: Env, signature: inspect.S
     arguments: dict[str, Expr] = {}
     for parameter in signature.parameters.values():
         given = bound.arguments.get(parameter.name, parameter.default)
-        default = None if isinstance(given, ast.expr) else python_number(given)
+        default = None if isinstance(given, ast.expr) else frozen_number(given)
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             reason, hint = f"it takes `{parameter}`", "Name each parameter."
         elif not isinstance(given, ast.expr) and default is None:
@@ -181,7 +181,7 @@ def _constant(
         raise ctx.source.refusal("python-error", node, op=name, error=reason) from error
     values: list[Expr] = []
     for result in computed if isinstance(computed, tuple) else (computed,):
-        value = python_number(result)
+        value = frozen_number(result)
         if value is None:
             raise ctx.source.refusal("not-a-value", node, name=ast.unparse(node), what=describe(result))
         values.append(weak(value, ctx.source.span(node)))
@@ -280,7 +280,7 @@ def _type_variable(source: Source) -> str | None:
 
 def _name(function: types.FunctionType, parameters: tuple[tuple[str, Type], ...], numbers: Mapping[str, Any]) -> str:
     """The name of a specialisation: with the numbers that are not the defaults, or numbered."""
-    defaults = {p.name: python_number(p.default) for p in inspect.signature(function).parameters.values()}
+    defaults = {p.name: frozen_number(p.default) for p in inspect.signature(function).parameters.values()}
     given = tuple(f"_{n}_{value!r}" for n, value in numbers.items() if repr(value) != repr(defaults[n]))
     suffix = re.sub(r"\W", "", "".join(given).lower().replace(".", "p").replace("-", "m"))
     names = _names.setdefault(function, {})

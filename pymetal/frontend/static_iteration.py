@@ -13,7 +13,7 @@ from pymetal import dtypes, ir
 from pymetal.errors import plural, were_given
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Binding, Env, ExpressionContext, Item
-from pymetal.frontend.names import builtin_name, is_dotted, python_number, root, static_value
+from pymetal.frontend.names import builtin_name, frozen_number, is_dotted, root, static_value
 from pymetal.frontend.refusals import construct
 from pymetal.frontend.source import Source
 from pymetal.ir import Const, Expr
@@ -169,7 +169,7 @@ def _item(ctx: ExpressionContext, node: ast.expr, value: Any) -> Item:
         return tuple(_item(ctx, node, v) for v in value)
     if isinstance(value, Expr):
         return value
-    constant = python_number(value)
+    constant = frozen_number(value)
     if constant is not None:
         return weak(constant, ctx.source.span(node))
     raise ctx.source.refusal("table", node, name=ast.unparse(node), what="numbers")
