@@ -18,7 +18,7 @@ from pymetal.frontend.method_calls import lower_method
 from pymetal.frontend.names import describe, is_dotted, public_names, root, static_value
 from pymetal.frontend.plain_functions import is_plain, result_count, specialize
 from pymetal.frontend.suggestions import CALLABLE, call_hint
-from pymetal.frontend.torch_calls import check_keywords, lower_function
+from pymetal.frontend.torch_calls import PAIRS, check_keywords, lower_function, lower_pair
 from pymetal.ir import Const, Expr, Invoke, Type, Weak
 from pymetal.ops import python as rows
 
@@ -48,6 +48,7 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         args = _match_arguments(ctx, node, env, name, definition.signature)
         return _lower_invoke(ctx, node, name, definition, args)
     names = public_names(callee)
+    _check_one_result(ctx, node, name, 2 if PAIRS.keys() & names else 1)
     if (result := lower_function(ctx, node, env, names)) is not None:
         return result
     if is_plain(callee):
@@ -71,7 +72,7 @@ def lower_call(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         return _lower_fact(ctx, node, env, fact)
     if target is not None:
         return _lower_cast(ctx, node, env, target)
-    hint = call_hint(callee, names)
+    hint = call_hint(callee, names, node)
     raise ctx.source.refusal("not-callable", node.func, name=name, what=describe(callee), hint=hint)
 
 
@@ -133,6 +134,8 @@ def lower_results(ctx: ExpressionContext, node: ast.Call, env: Env) -> list[Expr
     if not _is_outside_name(ctx, node.func, env) or root(node.func) == ctx.source.node.name:
         return None
     name, callee = ast.unparse(node.func), static_value(ctx.source, node.func)
+    if (pair := lower_pair(ctx, node, env, public_names(callee))) is not None:
+        return pair
     definition = definition_of(callee)
     if definition is not None and definition.results:
         args = _match_arguments(ctx, node, env, name, definition.signature)

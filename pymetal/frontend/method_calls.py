@@ -35,7 +35,7 @@ def lower_method(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
         return result
     ctx.lower(function.value, env)
     value = ast.unparse(function.value)
-    near, hint = unknown_method(name, value, [*_CASTS, *_METHODS])
+    near, hint = unknown_method(call, name, value, [*_CASTS, *_METHODS])
     raise ctx.source.refusal("unknown-attribute", function, module=value, name=name, near=near, hint=hint)
 
 

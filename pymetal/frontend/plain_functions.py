@@ -23,8 +23,9 @@ from pymetal.frontend.annotations import Annotation, Definition, Scalar, Signatu
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.builtin_calls import find_handler
 from pymetal.frontend.context import Env, ExpressionContext
-from pymetal.frontend.names import describe, frozen_number, public_names
+from pymetal.frontend.names import describe, frozen_number, is_dotted, public_names, static_value
 from pymetal.frontend.source import Source, read_source
+from pymetal.frontend.torch_calls import PAIRS
 from pymetal.frontend.typing import Typing
 from pymetal.ir import Expr, Type, Weak
 
@@ -89,14 +90,16 @@ def _count(source: Source, node: ast.expr | None) -> int:
             return len(elements)
         case ast.IfExp(body=body):
             return _count(source, body)
-        case ast.Call(func=ast.Name(id=name)):
+        case ast.Call(func=function) if is_dotted(function):
             try:
-                callee = source.names(name)
-            except KeyError:
-                return 1
+                callee = static_value(source, function)
+            except PyMetalError:
+                return 1  # the body's own name, or an error of the line that calls it
             if (definition := definition_of(callee)) is not None:
                 return len(definition.results) or 1
-            return 2 if callee is divmod else result_count(callee) if is_plain(callee) else 1
+            if callee is divmod or PAIRS.keys() & public_names(callee):
+                return 2
+            return result_count(callee) if is_plain(callee) else 1
     return 1
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
-from pymetal import dtypes, ops
+from pymetal import dtypes, ir, ops
 from pymetal.dtypes import Kind
 from pymetal.errors import PyMetalError, plural, were_given
 from pymetal.frontend.arithmetic import weak
@@ -20,8 +21,8 @@ from pymetal.frontend.builtin_calls import (
     lower_round,
 )
 from pymetal.frontend.context import Env, ExpressionContext
-from pymetal.frontend.suggestions import keyword_hint
-from pymetal.ir import Expr, Op
+from pymetal.frontend.suggestions import keyword_hint, written_as
+from pymetal.ir import Const, Expr, Op, Select
 from pymetal.ops import TABLE
 from pymetal.ops import python as rows
 
@@ -33,10 +34,26 @@ def lower_function(ctx: ExpressionContext, node: ast.Call, env: Env, names: list
             return _FORMS[ops.FORMS[name]](ctx, node, env)
         op = ops.find(name)
         if op is not None:
+            _check_form(ctx, node, name, op.arity)
             check_keywords(ctx, node, arity=op.arity)
             arguments = lower_arguments(ctx, node, env, op.arity)
             return ctx.arithmetic.apply(op, arguments, ctx.source.span(node), ast.unparse(node.func))
     return None
+
+
+def _check_form(ctx: ExpressionContext, node: ast.Call, name: str, wanted: int) -> None:
+    """Checks the arguments of a function whose other forms, as `softplus(x, beta=2)`, are written as formulas."""
+    given, own = len(node.args) + len(node.keywords), isinstance(node, MethodCall)
+    if given != wanted and (hint := written_as(name, node)) is not None:
+        called, wanted = ast.unparse(node.func), wanted - own
+        raise ctx.source.refusal(
+            "argument-count",
+            node,
+            name=called,
+            wanted=plural(wanted, "argument"),
+            found=were_given(given - own),
+            hint=hint,
+        )
 
 
 def check_keywords(ctx: ExpressionContext, node: ast.Call, callee: object = None, arity: int | None = None) -> None:
@@ -79,6 +96,47 @@ def _wrong_count(ctx: ExpressionContext, node: ast.Call, required: int, paramete
         "argument-count", node, name=name, wanted=wanted, found=were_given(len(node.args) + len(node.keywords) - own),
         hint=f"Call it as {name}({', '.join(parameters[own:])}).",
     )  # fmt: skip
+
+
+# --- functions of two results ----------------------------------------------------------------------------------------
+
+
+def lower_pair(ctx: ExpressionContext, node: ast.Call, env: Env, names: list[str]) -> list[Expr] | None:
+    """The results of `torch.frexp`, `math.modf` and the like; None for a function of one result."""
+    lower = next((PAIRS[n] for n in names if n in PAIRS), None)
+    if lower is None:
+        return None
+    check_keywords(ctx, node, arity=1)
+    (value,), span = lower_arguments(ctx, node, env, 1), ctx.source.span(node)
+    floating = ctx.typing.floating(value.type)
+    return lower(ctx, value if floating is None else ctx.arithmetic.convert(value, floating), span)
+
+
+def _frexp(ctx: ExpressionContext, value: Expr, span: ir.Span) -> list[Expr]:
+    """A mantissa of a magnitude in [0.5, 1) and an exponent; of zero, infinities and NaN the value and 0."""
+    apply, share = ctx.arithmetic.apply, ctx.subexpressions.share
+    x = share(value, "value", 4, span)
+    finite, nonzero = apply(TABLE["metal.isfinite"], [x], span), apply(rows.NE, [x, weak(0, span)], span)
+    found = apply(rows.ADD, [apply(TABLE["metal.ilogb"], [x], span), weak(1, span)], span)
+    exponent = Select(apply(rows.AND, [finite, nonzero], span), found, Const(0, found.type, span), found.type)
+    shared = share(exponent, "exponent", 2, span)
+    return [apply(TABLE["metal.ldexp"], [x, apply(rows.NEG, [shared], span)], span), shared]
+
+
+def _modf(ctx: ExpressionContext, value: Expr, span: ir.Span) -> list[Expr]:
+    """The fractional and the whole part, both with the sign of the value."""
+    apply, share = ctx.arithmetic.apply, ctx.subexpressions.share
+    x = share(value, "value", 4, span)
+    whole = share(apply(TABLE["metal.trunc"], [x], span), "whole", 2, span)
+    rest = apply(rows.SUB, [x, whole], span)
+    zero = ctx.arithmetic.convert(weak(0, span), rest.type)
+    rest = Select(apply(TABLE["metal.isinf"], [x], span), zero, rest, rest.type)
+    return [apply(TABLE["metal.copysign"], [rest, x], span), whole]
+
+
+PAIRS: dict[str, Callable[[ExpressionContext, Expr, ir.Span], list[Expr]]] = {
+    "math.frexp": _frexp, "torch.frexp": _frexp, "numpy.frexp": _frexp, "math.modf": _modf, "numpy.modf": _modf,
+}  # fmt: skip
 
 
 # --- functions of several rows ---------------------------------------------------------------------------------------

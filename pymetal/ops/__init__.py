@@ -22,8 +22,8 @@ from pymetal.ops.table import TABLE as TABLE
 
 # Functions of Metal and of c10's headers that a body cannot call, and why.
 NOT_ROWS: dict[str, str] = {
-    "metal.frexp": "gives two results; `metal.ilogb` and `metal.ldexp` give them one by one",
-    "metal.modf": "gives two results; `metal.trunc(x)` and `x - metal.trunc(x)` are the two",
+    "metal.frexp": "writes one of its results by reference; `math.frexp(x)` gives both",
+    "metal.modf": "writes one of its results by reference; `math.modf(x)` gives both",
     "metal.sincos": "gives two results; `metal.sin` and `metal.cos` are the two",
     "metal.not": "Python's `not`",
     "metal.c10.calc_digamma_positive_domain": "a part of `metal.c10.digamma`, which covers it",

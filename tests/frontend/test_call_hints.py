@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
+import numpy
 import pytest
 import toolbox
 import torch
+import torch.nn.functional as nn
 
 from pymetal import PyMetalError
 from pymetal.frontend import suggestions
@@ -14,8 +18,9 @@ from pymetal.frontend import suggestions
 HEAD = "WIDE = (2**31, 2**40, -(2**63))\nHUGE = (2**63,)\n\n@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n"
 # An expression, and what the message and its way out say.
 CALLS = {
-    "math.cbrt(x)": "Write metal.copysign(metal.pow(abs(x), 1 / 3), x).",
-    "math.frexp(x)": "It gives two results; `metal.ilogb` and `metal.ldexp` give them one by one.",
+    "math.cbrt(x)": "Write `metal.copysign(metal.pow(abs(x), 1 / 3), x)`.",
+    "math.frexp(x)": "Write `a, b = math.frexp(...)`.",
+    "metal.frexp(x)": "It writes one of its results by reference; `math.frexp(x)` gives both.",
     "math.gcd(x, x)": "PM021: gcd is not defined for torch.float32 operands",
     "torch.ldexp(x, 2)": "Write math.ldexp(x, y).",
     "torch.topk(x, 1)": "'torch.topk' is a function of torch and cannot be called in a functor",
@@ -23,7 +28,7 @@ CALLS = {
     "torch.float32(x)": "Write x.to(torch.float32).",
     "metal.lgamma(x)": "PM012: metal has no 'lgamma'; did you mean math.lgamma?",
     "metal.sigmoid(x)": "PM012: metal has no 'sigmoid'; did you mean torch.sigmoid?",
-    "metal.where(x > 0, x, 0)": "Write `a if c else b`.",
+    "metal.where(x > 0, x, 0)": "Write `input if condition else other`.",
     "metal.rsqr(x)": "PM012: metal has no 'rsqr'; did you mean metal.rsqrt?",
     "torch.add(x, x, alpha=2)": "Write a + alpha * b.",
     "torch.round(x, decimals=2)": "Write torch.round(x * 100) / 100 for two digits.",
@@ -40,11 +45,22 @@ CALLS = {
     "x.add_(x)": "PM012: x has no 'add_'; did you mean x.add()?",
     "x.floats()": "PM012: x has no 'floats'; did you mean x.float()?",
     "x.double()": "Metal has no double: write x.float().",
-    "x.any()": "Write x != 0.",
+    "x.any()": "A functor sees one element of each tensor: compute this outside of it.",
+    "x.max()": "A functor sees one element of each tensor: compute this outside of it.",
+    "torch.sum(x)": "A functor sees one element of each tensor: compute this outside of it.",
     "x.topk(1)": "PM012: x has no 'topk'\n",
-    "torch.nn.functional.softplus(x, beta=2.0)": "Call it as torch.nn.functional.softplus(x).",
+    "torch.nn.functional.softplus(x, beta=2.0)": "Write `torch.nn.functional.softplus(x * 2.0) / 2.0`.",
+    "torch.nn.functional.softplus(x + 1, 3)": "Write `torch.nn.functional.softplus((x + 1) * 3) / 3`.",
+    "torch.nn.functional.elu(x, 2)": "Write `x if x > 0 else 2 * math.expm1(x)`.",
+    "torch.nn.functional.elu(x, alpha=2, inplace=True)": "Write `x if x > 0 else 2 * math.expm1(x)`.",
+    "torch.nn.functional.gelu(x, approximate='tanh')": "A body calls metal.*",
+    "torch.logit(x, eps=0.1)": "A body calls metal.*",
+    "torch.heaviside(x, x + 1)": "Write `1 if x > 0 else x + 1 if x == 0 else 0`.",
+    "torch.nan_to_num(x, nan=7.0, posinf=1, neginf=-1)": "Write `7.0 if math.isnan(x) else 1 if x == math.inf else -1 if x == -math.inf else x`.",
+    "torch.nan_to_num(x)": "x`, with HIGH and LOW, the limits of the dtype, outside the functor.",
+    "x.masked_fill(x > 1, 0)": "Write `0 if x > 1 else x`.",
     "x.exp(out=x)": "Omit 'out'",
-    "torch.nn.functional.mse_loss(x, x, reduction='none')": "Write (a - b) ** 2.",
+    "torch.nn.functional.mse_loss(x, x, reduction='none')": "Write `(x - x) ** 2`.",
     "torch.finfo(torch.float32)": "Write EPS = torch.finfo(torch.float32).eps outside the functor, and EPS here.",
     "torch.where(x > 0, torch.tensor(0.0), x)": "Write the number itself.",
     "x.to(torch.float64)": "PM006: torch.float64 is not a type that pymetal knows: Metal has no double",
@@ -99,15 +115,55 @@ def test_a_table_of_wide_integers(tmp_path: Path) -> None:
         assert result.tolist() == [v + 2**31 + 2**40 - 2**63 for v in x.tolist()]
 
 
-# What `WAYS` of the frontend says, but for loops and words.
-WORDS = ("loop", "itself", "outside", "z.", "complex")
-NAMES = "xabcdknvy"
+# Arguments of a function whose formula is its own: what torch, numpy or math says is the value of the formula.
+X = torch.tensor([-2.5, -0.4, -0.0, 0.0, 0.3, 1.0, 4.0])
+UNIT = torch.tensor([0.1, 0.25, 0.9])
+FORMULAS: dict[str, tuple[str, torch.Tensor, torch.Tensor]] = {
+    "addcdiv": ("torch.addcdiv(x, x, x + 9, value=2)", X, torch.addcdiv(X, X, X + 9, value=2)),
+    "addcmul": ("x.addcmul(x, x + 1)", X, X.addcmul(X, X + 1)),
+    "angle": ("torch.angle(complex(x, 1))", X, torch.angle(torch.complex(X, torch.ones(7)))),
+    "cbrt": ("numpy.cbrt(x)", X, torch.from_numpy(numpy.cbrt(X.numpy()))),
+    "celu": ("torch.nn.functional.celu(x, 0.5)", X, nn.celu(X, 0.5)),
+    "elu": ("torch.nn.functional.elu(x, alpha=0.5)", X, nn.elu(X, 0.5)),
+    "float_power": ("torch.float_power(x, 2)", X, X**2),
+    "gelu": ("torch.nn.functional.gelu(x)", X, nn.gelu(X)),
+    "hardshrink": ("torch.nn.functional.hardshrink(x, 0.35)", X, nn.hardshrink(X, 0.35)),
+    "hardsigmoid": ("torch.nn.functional.hardsigmoid(x)", X, nn.hardsigmoid(X)),
+    "hardswish": ("torch.nn.functional.hardswish(x, inplace=True)", X, nn.hardswish(X)),
+    "heaviside": ("torch.heaviside(x, x + 0.5)", X, torch.heaviside(X, X + 0.5)),
+    "isclose": ("torch.isclose(x, x * x, atol=0.1)", X, torch.isclose(X, X * X, atol=0.1).float()),
+    "isqrt": ("math.isqrt(pymetal.int64(x * x))", X, torch.tensor([2.0, 0, 0, 0, 0, 1, 4])),
+    "l1_loss": ("torch.nn.functional.l1_loss(x, x * x, reduction='none')", X, (X - X * X).abs()),
+    "logit": ("torch.logit(x)", UNIT, torch.logit(UNIT)),
+    "masked_fill": ("x.masked_fill(x > 0, 5)", X, X.masked_fill(X > 0, 5)),
+    "mish": ("torch.nn.functional.mish(x)", X, nn.mish(X)),
+    "mse_loss": ("torch.nn.functional.mse_loss(x, x * x)", X, (X - X * X) ** 2),
+    "nan_to_num": ("torch.nan_to_num(1 / x, 7, 8, 9)", X, torch.nan_to_num(1 / X, 7, 8, 9)),
+    "polar": ("torch.polar(x, x + 1)", X, torch.polar(X, X + 1).real),
+    "rsub": ("torch.rsub(x, x * x)", X, torch.rsub(X, X * X)),
+    "selu": ("torch.nn.functional.selu(x)", X, nn.selu(X)),
+    "softplus": ("torch.nn.functional.softplus(x, 2)", X, nn.softplus(X, 2)),
+    "softshrink": ("torch.nn.functional.softshrink(x, 0.35)", X, nn.softshrink(X, 0.35)),
+    "softsign": ("torch.nn.functional.softsign(x)", X, nn.softsign(X)),
+    "tanhshrink": ("torch.nn.functional.tanhshrink(x)", X, nn.tanhshrink(X)),
+    "threshold": ("torch.nn.functional.threshold(x, 0.1, 20)", X, nn.threshold(X, 0.1, 20)),
+    "ulp": ("math.ulp(x)", UNIT, torch.nextafter(UNIT, torch.tensor(math.inf)) - UNIT),
+    "where": ("metal.where(x > 0, x, 1)", X, torch.where(X > 0, X, 1)),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [n for n, way in suggestions.WAYS.items() if not any(word in way for word in WORDS)])
-def test_ways_out_of_single_functions(name: str, tmp_path: Path) -> None:
-    way = suggestions.WAYS[name].strip("`")
-    way = way.replace("value * ", "2 * ")
-    variables = "".join(f"    {n} = x + {i}\n" for i, n in enumerate(NAMES[1:]) if n != "c")
-    body = f"{variables}    c = x > 0\n" if "if c" in way else f"{variables}    c = x * 2\n"
-    assert toolbox.load(tmp_path, f"{HEAD}{body}    return T({way})\n").f.functor_source
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_formulas_are_torchs(name: str, tmp_path: Path) -> None:
+    """The formula of a message, written as the message has it, has the values of the call that is refused."""
+    expression, x, expected = FORMULAS[name]
+    head = f"import numpy\n{HEAD}"
+    with pytest.raises(PyMetalError) as caught:
+        toolbox.load(tmp_path, f"{head}    return {expression}\n")
+    (way,) = re.findall("Write `(.*)`", str(caught.value))
+    real = f"({way}).real" if name == "polar" else way
+    functor = toolbox.load(tmp_path, f"{head}    return T({real})\n").f
+    torch.testing.assert_close(functor.reference(x), expected, rtol=2e-6, atol=2e-7)
+
+
+def test_each_formula_is_tried() -> None:
+    assert suggestions.FORMULAS.keys() == FORMULAS.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import pymetal
 from pymetal import CallError, PyMetalError
 
 X = torch.tensor([-2.5, 0.0, 3.5])
+EDGES = torch.tensor([0.0, -0.0, 1.0, -1.5, 3.75, -100.25, math.inf, -math.inf, math.nan, 3.4e38, 2.0**-126])
+EDGE_MANTISSAS, EDGE_EXPONENTS = torch.tensor([math.frexp(x) for x in EDGES.tolist()]).unbind(1)
+EDGE_FRACTIONS, EDGE_WHOLE = torch.tensor([math.modf(x) for x in EDGES.tolist()]).unbind(1)
 
 
 def functor(folder: Path, text: str) -> Any:
@@ -31,6 +35,12 @@ RETURNS: dict[str, tuple[str, str, tuple[torch.Tensor, ...]]] = {
     "four": ("tuple[T, T, T, T]", "return x, x + 1, x + 2, x + 3", (X, X + 1, X + 2, X + 3)),
     "numbers": ("tuple[T, pymetal.int32]", "return 1, 2", (torch.ones(3), torch.full((3,), 2, dtype=torch.int32))),
     "divmod": ("tuple[T, T]", "return divmod(x, 2)", (torch.floor_divide(X, 2), X % 2)),
+    "frexp": ("tuple[T, pymetal.int32]", "return math.frexp(x)", (EDGE_MANTISSAS, EDGE_EXPONENTS)),
+    "torch's frexp": (
+        "tuple[T, pymetal.int32]", "m, e = torch.frexp(x)\n    return m, e", (EDGE_MANTISSAS, EDGE_EXPONENTS)
+    ),
+    "modf": ("tuple[T, T]", "return math.modf(x)", (EDGE_FRACTIONS, EDGE_WHOLE)),
+    "numpy's modf in a plain function": ("tuple[T, T]", "return split(x)", (EDGE_FRACTIONS, EDGE_WHOLE)),
     "a choice": (
         "tuple[T, T]", "return (x, -x) if x > 0 else (-x, x) if x < 0 else (T(7), x)",
         (torch.tensor([2.5, 7, 3.5]), torch.tensor([-2.5, 0, -3.5])),
@@ -67,6 +77,11 @@ RETURNS: dict[str, tuple[str, str, tuple[torch.Tensor, ...]]] = {
 }  # fmt: skip
 
 CALLED = """
+import numpy
+
+def split(x):
+    return numpy.modf(x)
+
 @pymetal.unary(dtypes="floating")
 def parts(x: T) -> tuple[T, T]:
     whole = metal.floor(x)
@@ -84,13 +99,14 @@ def halves(x: Floating, *, other: Floating = 2) -> tuple[Floating, Floating]:
 def test_values(name: str, tmp_path: Path) -> None:
     annotation, body, expected = RETURNS[name]
     f = functor(tmp_path, f'{CALLED}@pymetal.unary(dtypes="floating")\ndef f(x: T) -> {annotation}:\n    {body}\n')
-    actual = f.reference(X)
+    x = X if len(expected[0]) == len(X) else EDGES
+    actual = f.reference(x)
     assert len(actual) == len(f.results) == len(expected)
     for one, other in zip(actual, expected, strict=True):
-        toolbox.assert_equal(one, other, [X])
+        toolbox.assert_equal(one, other.to(one.dtype), [x])
     assert [r.name for r in f.results] == [f"f_{k}" for k in range(len(expected))]
     for result, other in zip(f.results, expected, strict=True):
-        toolbox.assert_equal(result.reference(X), other, [X])
+        toolbox.assert_equal(result.reference(x), other.to(result.reference(x).dtype), [x])
 
 
 def test_the_text_has_what_a_result_needs(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 # mypy: disable-error-code="valid-type"
 from __future__ import annotations
 
+import math
 import pickle
 import warnings
 from collections.abc import Callable
@@ -51,6 +52,13 @@ def frexp(x: T) -> tuple[T, pymetal.int32]:
         bits = metal.as_type(x * 2.0**25, pymetal.int32)
         exponent = ((bits >> 23) & 255) - 25
     return metal.as_type((bits & ~(255 << 23)) | (126 << 23), T), exponent - 126
+
+
+@pymetal.unary
+def parts(x: T) -> tuple[T, T, T, pymetal.int32]:
+    fraction, whole = math.modf(x)
+    mantissa, exponent = torch.frexp(x)
+    return fraction, whole, mantissa, exponent
 
 
 @pymetal.binary(dtypes=(torch.float32, torch.float16))
@@ -420,3 +428,16 @@ def test_it_is_a_function_too() -> None:
         sincos.patch("anywhere")
     with pytest.raises(CallError, match=r"Write sincos.results\[0\].ir."):
         print(sincos.ir)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_parts_of_a_number_are_pythons(dtype: torch.dtype) -> None:
+    """But for subnormal float32, which Metal takes for zero."""
+    info = torch.finfo(dtype)
+    edges = [0.0, -0.0, 1.0, -1.5, 3.75, -100.25, math.inf, -math.inf, math.nan, info.max, info.tiny]
+    x = torch.tensor(edges if dtype is torch.float32 else [*edges, info.smallest_normal / 4], dtype=dtype)
+    expected = [(*math.modf(v), *math.frexp(v)) for v in x.tolist()]
+    for results in (parts(x), parts.reference(x)):
+        for result, column in zip(results, zip(*expected, strict=True), strict=True):
+            toolbox.assert_equal(result, torch.tensor(column, dtype=result.dtype), [x])
+    assert parts.dtypes == (torch.float32, torch.float16, torch.bfloat16)
