@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from pymetal import dtypes, ir, ops
+from pymetal import dtypes, ops
 from pymetal.dtypes import Kind
-from pymetal.errors import PyMetalError, plural, were_given
+from pymetal.errors import PyMetalError, Span, plural, were_given
 from pymetal.frontend.arithmetic import weak
 from pymetal.frontend.builtin_calls import (
     Handler,
@@ -112,7 +112,7 @@ def lower_pair(ctx: ExpressionContext, node: ast.Call, env: Env, names: list[str
     return lower(ctx, value if floating is None else ctx.arithmetic.convert(value, floating), span)
 
 
-def _frexp(ctx: ExpressionContext, value: Expr, span: ir.Span) -> list[Expr]:
+def _frexp(ctx: ExpressionContext, value: Expr, span: Span) -> list[Expr]:
     """A mantissa of a magnitude in [0.5, 1) and an exponent; of zero, infinities and NaN the value and 0."""
     apply, share = ctx.arithmetic.apply, ctx.subexpressions.share
     x = share(value, "value", 4, span)
@@ -123,7 +123,7 @@ def _frexp(ctx: ExpressionContext, value: Expr, span: ir.Span) -> list[Expr]:
     return [apply(TABLE["metal.ldexp"], [x, apply(rows.NEG, [shared], span)], span), shared]
 
 
-def _modf(ctx: ExpressionContext, value: Expr, span: ir.Span) -> list[Expr]:
+def _modf(ctx: ExpressionContext, value: Expr, span: Span) -> list[Expr]:
     """The fractional and the whole part, both with the sign of the value."""
     apply, share = ctx.arithmetic.apply, ctx.subexpressions.share
     x = share(value, "value", 4, span)
@@ -134,7 +134,7 @@ def _modf(ctx: ExpressionContext, value: Expr, span: ir.Span) -> list[Expr]:
     return [apply(TABLE["metal.copysign"], [rest, x], span), whole]
 
 
-PAIRS: dict[str, Callable[[ExpressionContext, Expr, ir.Span], list[Expr]]] = {
+PAIRS: dict[str, Callable[[ExpressionContext, Expr, Span], list[Expr]]] = {
     "math.frexp": _frexp, "torch.frexp": _frexp, "numpy.frexp": _frexp, "math.modf": _modf, "numpy.modf": _modf,
 }  # fmt: skip
 

@@ -46,7 +46,7 @@ def verify(source: Source, function: Function, element: DType, admitted: frozens
                 operand = ir.resolve(first.type, element)
                 if operand is None or operand.kind not in op.kinds:
                     at = "" if operand is element else f" (at element type {element.torch})"
-                    hint = for_operand(source, op, operand is element, admitted)
+                    hint = for_operand(source, op, operand, operand is element, admitted)
                     raise refusal("operand-kind", span, op=op.display, type=operand, at=at, hint=hint)
             case Const(value, type_, span):
                 dtype = ir.resolve(type_, element)

@@ -54,7 +54,7 @@ def for_return(source: Source, signature: Signature, node: ast.expr, wanted: Typ
     return f"{hint}."
 
 
-def for_operand(source: Source, op: ir.Op, narrows: bool, admitted: frozenset[Kind]) -> str:
+def for_operand(source: Source, op: ir.Op, operand: DType | None, narrows: bool, admitted: frozenset[Kind]) -> str:
     """What to write where an operator does not take an operand.
 
     Args:
@@ -66,6 +66,9 @@ def for_operand(source: Source, op: ir.Op, narrows: bool, admitted: frozenset[Ki
     words = sorted({"integer" if k in integers and integers <= kinds else k.value for k in kinds})
     taken = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     cast = "pymetal.int64(...)" if Kind.SIGNED in kinds else "float(...)"
+    if operand is dtypes.bool_ and not narrows:  # comparisons: `(x > 0) - (x < 0)`
+        first = next((arg.annotation for arg in (*source.node.args.posonlyargs, *source.node.args.args)), None)
+        cast = f"{source.text(first) if first else 'pymetal.int32'}(...)"
     served = [d for word in ("floating", "integral") for d in dtypes.WORDS[word] if d.kind in kinds & admitted]
     line = decorated(source, dtypes=spelled(served)) if served and narrows else ""
     return f"It takes {taken} operands: convert it with `{cast}`" + (f", or write `{line}`." if line else ".")

@@ -81,6 +81,7 @@ def test_a_body_for_bool(tmp_path: Path) -> None:
     ("text", "shown"),
     [
         ("@pymetal.unary\ndef f(x: Floating) -> Floating:\n    return x & 1\n", "with `pymetal.int64(...)`."),
+        ("@pymetal.unary\ndef f(x: T) -> T:\n    return (x > 0) - (x < 0)\n", "convert it with `T(...)`."),
         ("@pymetal.func\ndef f(x: Integral) -> Integral:\n    return x / 2\n", "Write `return Integral(x / 2)`."),
         ("@pymetal.unary\ndef f(x: pymetal.int32) -> pymetal.int32:\n    return x / 2\n",
          "Write `return pymetal.int32(x / 2)`."),
