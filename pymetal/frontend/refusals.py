@@ -98,7 +98,7 @@ REFUSALS: dict[str, Refusal] = {
     "no-common-type": _at_dtype(
         22, "{a} and {b} have no common type{at}", "Convert one of them: float(x), T(x), pymetal.int64(x)."
     ),
-    "not-bool": _type(
+    "not-bool": _at_dtype(
         23, "{what} is one of its operands and this one is {type}",
         "Write `{operand}` for the operand that Python returns, or `{truth}` for a truth value.",
     ),

@@ -262,5 +262,5 @@ static inline bfloat next_after(const bfloat x, const bfloat y) {
 """
 row(
     "metal.nextafter", 2, TypeRule.PROMOTE, FLOATING, Member("next_after", _NEXTAFTER), _nextafter,
-    rounds=False, **spelled("math.nextafter torch.nextafter numpy.nextafter"),
+    rounds=False, aliases=("math.nextafter", "torch.nextafter", "numpy.nextafter"),  # not folded: doubles are nearer
 )  # fmt: skip

@@ -13,6 +13,7 @@ and `x % 0` is x, on the host device and in the reference. Metal leaves both und
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -147,10 +148,18 @@ FLOORDIV = row(
     lambda x, y, r: (0, 0), symbol="//", fold=operator.floordiv, integer_overload=FLOORDIV_INTEGER,
     exact=exact.floor_divide, aliases=_names("floor_divide"),
 )  # fmt: skip
+
+
+def _fold_remainder(x: Any, y: Any) -> Any:
+    """Python's remainder, but a zero of floats has the sign of the dividend, as torch and fmod have it."""
+    rest = x % y
+    return math.copysign(0.0, x) if isinstance(rest, float) and rest == 0 else rest
+
+
 MOD_INTEGER = _on_integers("mod", "%", "remainder", integers.rest_of_floor_quotient, exact.remainder, divides=True)
 MOD = row(
     "mod", 2, TypeRule.MATH, FLOATING, Member("remainder", _REMAINDER), floats.remainder,
-    lambda x, y, r: (1, -x.call("floordiv", y)), symbol="%", fold=operator.mod, integer_overload=MOD_INTEGER,
+    lambda x, y, r: (1, -x.call("floordiv", y)), symbol="%", fold=_fold_remainder, integer_overload=MOD_INTEGER,
     exact=exact.remainder, aliases=_names("remainder"),
 )  # fmt: skip
 POW_INTEGER = _on_integers("pow", "**", "pow", integers.power, exact.power, since=(2, 11), overflow="pow")
@@ -331,8 +340,13 @@ def _extreme(
     )  # fmt: skip
 
 
-MAX = _extreme("max", torch.maximum, integers.greatest, OR, max, exact.maximum)
-MIN = _extreme("min", torch.minimum, integers.least, AND, min, exact.minimum)
+def _fold_extreme(pick: Callable[..., Any]) -> Callable[..., Any]:
+    """Python's function, but for a NaN, which Python keeps or drops by its place."""
+    return lambda x, y: math.nan if x != x or y != y else pick(x, y)
+
+
+MAX = _extreme("max", torch.maximum, integers.greatest, OR, _fold_extreme(max), exact.maximum)
+MIN = _extreme("min", torch.minimum, integers.least, AND, _fold_extreme(min), exact.minimum)
 
 ROUND = row(
     "round", 1, TypeRule.MATH, FLOATING, Named("metal::rint"), torch.round, lambda x, r: (0,), fold=round,

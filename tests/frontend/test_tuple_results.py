@@ -39,6 +39,15 @@ RETURNS: dict[str, tuple[str, str, tuple[torch.Tensor, ...]]] = {
     "torch's frexp": (
         "tuple[T, pymetal.int32]", "m, e = torch.frexp(x)\n    return m, e", (EDGE_MANTISSAS, EDGE_EXPONENTS)
     ),
+    "max and min of constants and NaN": (
+        "tuple[T, T, T, T]",
+        "return max(2.0, math.nan, x), min(2, math.nan) + x, max(x, math.nan, 2.0), T(min(math.nan, 2.0, x))",
+        (torch.full((3,), math.nan),) * 4,
+    ),
+    "a remainder of constants": (
+        "tuple[T, T]", "return 1 / T(6.0 % -3.0) + x, 1 / T(-6.0 % 3.0) + x",
+        (torch.full((3,), math.inf), torch.full((3,), -math.inf)),
+    ),
     "modf": ("tuple[T, T]", "return math.modf(x)", (EDGE_FRACTIONS, EDGE_WHOLE)),
     "numpy's modf in a plain function": ("tuple[T, T]", "return split(x)", (EDGE_FRACTIONS, EDGE_WHOLE)),
     "a choice": (
