@@ -58,6 +58,14 @@ class DType:
         return self.kind is Kind.FLOATING and self.bits == 16
 
     @property
+    def limits(self) -> tuple[int, int]:
+        """The lowest and the highest value of an integer dtype, or of bool."""
+        if self.kind is Kind.BOOL:
+            return 0, 1
+        signed = self.kind is Kind.SIGNED
+        return -(1 << (self.bits - 1)) if signed else 0, (1 << (self.bits - signed)) - 1
+
+    @property
     def torch(self) -> torch.dtype:
         """The torch dtype of this element type."""
         dtype: torch.dtype = getattr(torch, self.name.rstrip("_"))

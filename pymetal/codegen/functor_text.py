@@ -6,6 +6,7 @@ c10 are written in full.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from pymetal import ir
@@ -15,6 +16,7 @@ from pymetal.codegen.expressions import Printer, params_argument, params_type
 from pymetal.codegen.format import format_metal
 from pymetal.codegen.names import helper_name, identifier, rename, to_ascii
 from pymetal.codegen.statements import INDENT, Line, block
+from pymetal.codegen.wrapping import wrapping
 from pymetal.dtypes import DType
 from pymetal.errors import CallError, Span
 from pymetal.ir import Call, CheckedFunction, For, Let, Member, Op, Overload
@@ -47,17 +49,20 @@ class FunctorText:
         )
 
 
-def functor_text(checked: CheckedFunction, *more: CheckedFunction) -> FunctorText:
+def functor_text(checked: CheckedFunction, *more: CheckedFunction, called: Container[str] = ()) -> FunctorText:
     """The functor's struct, with its docstring as a comment, and what it needs before it.
 
     Args:
         more: functors whose text follows.
+        called: names of functors that others of the same file call.
 
     Raises:
         CallError: two definitions have one name.
     """
     definitions: dict[str, list[Line]] = {}
-    for callee in dict.fromkeys(c for each in (checked, *more) for c in (*ir.callees(each), each)):
+    everything = dict.fromkeys(c for each in (checked, *more) for c in (*ir.callees(each), each))
+    inner = {c for each in everything for c in ir.callees(each)}
+    for callee in (wrapping(c, returned=c in inner or c.name in called) for c in everything):
         for name, table in tables(callee).items():
             lines = [Line(table_text(name, table))]
             if definitions.setdefault(name, lines) != lines:

@@ -60,7 +60,8 @@ def joined(entries: Sequence[Entry]) -> Sequence[Entry]:
     if len({name for name, _ in texts}) == len(texts):
         return entries
     named = ir.restrict_callees(ir.unique_names(tuple(e.unrestricted for e in entries), helper_name))
-    return [replace(e, checked=c, text=functor_text(c)) for e, c in zip(entries, named, strict=True)]
+    called = {callee.name for each in named for callee in ir.callees(each)}
+    return [replace(e, checked=c, text=functor_text(c, called=called)) for e, c in zip(entries, named, strict=True)]
 
 
 def metal_file(entries: Sequence[Entry]) -> str:

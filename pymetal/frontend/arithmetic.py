@@ -216,15 +216,9 @@ class Arithmetic:
         return self.convert(result, x.type) if len(coefficients) == 1 else result
 
 
-def integer_range(dtype: DType) -> tuple[int, int]:
-    """The lowest and the highest value of an integer dtype."""
-    signed = dtype.kind is Kind.SIGNED
-    return -(1 << (dtype.bits - 1)) if signed else 0, (1 << (dtype.bits - signed)) - 1
-
-
 def _side(value: int, dtype: DType) -> int:
     """-1 or 1 where `value` is below or above all values of `dtype`, else 0."""
-    low, high = integer_range(dtype)
+    low, high = dtype.limits
     return (value > high) - (value < low)
 
 

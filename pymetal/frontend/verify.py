@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pymetal import dtypes, ir
 from pymetal.dtypes import DType, Kind
 from pymetal.frontend.annotations import Signature
-from pymetal.frontend.arithmetic import PythonNumber, integer_range, is_finite_integer
+from pymetal.frontend.arithmetic import PythonNumber, is_finite_integer
 from pymetal.frontend.refusals import refusal
 from pymetal.frontend.source import Source
 from pymetal.frontend.ways_out import for_number, for_operand
@@ -93,7 +93,7 @@ def fits(value: PythonNumber, dtype: DType) -> bool:
     if not is_finite_integer(value):
         return False
     assert not isinstance(value, complex)
-    low, high = integer_range(dtype)
+    low, high = dtype.limits
     return low <= int(value) <= high
 
 

@@ -119,10 +119,10 @@ def _language_flags(numerics: str) -> tuple[str, ...]:
 
 
 def _code_flags(numerics: str) -> tuple[str, ...]:
-    """Half is rounded after each operation, integers wrap, conversions saturate, LLVM knows of the flushing."""
+    """Half is rounded after each operation, conversions saturate, LLVM knows of the flushing."""
     flush = ("-Xclang", "-fdenormal-fp-math-f32=preserve-sign,preserve-sign") if numerics == "apple" else ()
     return (
-        *machine_flags(), *flush, "-O3", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-math-errno",
+        *machine_flags(), *flush, "-O3", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
         "-fno-trapping-math", "-fno-strict-float-cast-overflow", "-fno-strict-aliasing",
         "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-mllvm", "-inline-threshold=2000",
         "-ffp-contract=on" if numerics == "apple" else "-ffp-contract=off",

@@ -22,6 +22,7 @@ from examples import unimplemented
 from examples.aten import by_file, load
 from pymetal.codegen import format as formatting
 from pymetal.codegen.format import ClangFormat, find_clang_format, format_metal, same_text
+from pymetal.codegen.wrapping import WRAPPING_ABS
 from pymetal.ir import Member
 from pymetal.ops import TABLE
 from pymetal.runtime.operation import metal_text
@@ -35,9 +36,8 @@ FUNCTORS = {
     **{name: getattr(importlib.import_module(f"examples.{name}"), name) for name in EXAMPLES},
 }
 # Lines of the functions that rows of the operator table bring, which have no place in Python.
-OF_ROWS = {
-    line.strip() for op in TABLE.values() if isinstance(op.text, Member) for line in op.text.definition.splitlines()
-}
+DEFINITIONS = [WRAPPING_ABS, *(op.text.definition for op in TABLE.values() if isinstance(op.text, Member))]
+OF_ROWS = {line.strip() for definition in DEFINITIONS for line in definition.splitlines()}
 STATEMENTS = ("const ", "if ", "while ", "return ")
 LONG = (
     "struct f {\n  int first_of_two_long_names() { return second_of_two_long_names + 1234567890 * 1234567890; }\n};\n"

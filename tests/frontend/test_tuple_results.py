@@ -186,7 +186,7 @@ struct f_1_functor {
         break;
       }
       while (steps < 3) {
-        steps = steps + 1;
+        steps = int(uint(steps) + 1);
       }
     }
     return int(steps);

@@ -133,9 +133,9 @@ PYMETAL_INTEGER_OVERLOADS(long)
 PYMETAL_INTEGER_OVERLOADS(ulong)
 #undef PYMETAL_INTEGER_OVERLOADS
 
-constexpr int mul24(int x, int y) { return detail::low24(x) * detail::low24(y); }
+constexpr int mul24(int x, int y) { return static_cast<int>(uint(detail::low24(x)) * uint(detail::low24(y))); }
 constexpr uint mul24(uint x, uint y) { return detail::low24(x) * detail::low24(y); }
-constexpr int mad24(int x, int y, int z) { return mul24(x, y) + z; }
+constexpr int mad24(int x, int y, int z) { return static_cast<int>(uint(mul24(x, y)) + uint(z)); }
 constexpr uint mad24(uint x, uint y, uint z) { return mul24(x, y) + z; }
 
 #define PYMETAL_VECTOR1(NAME)                                   \

@@ -34,7 +34,8 @@ struct affine_functor {
       typename T,
       enable_if_t<is_integral_v<T> && is_signed_v<T>, bool> = true>
   inline T operator()(const T x, const affine_params<T> params) {
-    const T moved = x * params.scale + params.shift;
+    const T moved =
+        static_cast<T>(ulong(x) * ulong(params.scale) + ulong(params.shift));
     return static_cast<c10::metal::opmath_t<T>>(moved) <
             static_cast<c10::metal::opmath_t<T>>(params.limit)
         ? moved

@@ -8,11 +8,12 @@ using namespace metal;
 struct narrow_functor {
   template <typename T>
   inline T operator()(const T a, const T b) {
-    const T total = a + b;
-    if (static_cast<T>(a * b - T(3)) < total) {
+    const T total = static_cast<T>(ulong(a) + ulong(b));
+    if (static_cast<T>(ulong(a) * ulong(b) - 3) < total) {
       return -total;
     }
-    return static_cast<T>((a - b) * T(2)) > T(100) ? total : a * T(3) - b;
+    return static_cast<T>((ulong(a) - ulong(b)) * 2) > T(100) ? total
+                                                              : a * T(3) - b;
   }
 };
 

@@ -31,7 +31,7 @@ inline int steps_count_4(const T x) {
   int total = 0;
   for (int i = 0; i < 4; i++) {
     if (limited_high_3(x) > static_cast<T>(i)) {
-      total = total + (i + 1);
+      total = int(uint(total) + uint(i + 1));
     }
   }
   return total;
@@ -44,7 +44,7 @@ inline int steps_count_4(const T x) {
   int total = 0;
   for (int i = 0; i < 4; i++) {
     if (limited_high_3(x) > i) {
-      total = total + (i + 1);
+      total = int(uint(total) + uint(i + 1));
     }
   }
   return total;

@@ -246,16 +246,21 @@ struct fmod_functor {
 // sign, so that the lowest integer, which is its own absolute value, comes out
 // right too.
 struct gcd_functor {
+  template <typename U>
+  static inline U wrapping_abs(const U a) {
+    return a < U(0) ? static_cast<U>(-ulong(a)) : a;
+  }
+
   template <typename T>
   inline T operator()(const T a, const T b) {
-    T a_1 = metal::abs(a);
-    T b_1 = metal::abs(b);
+    T a_1 = wrapping_abs(a);
+    T b_1 = wrapping_abs(b);
     while (b_1 != T(0)) {
       const T b_next = c10::metal::fmod(a_1, b_1);
       a_1 = b_1;
       b_1 = b_next;
     }
-    return metal::abs(a_1);
+    return wrapping_abs(a_1);
   }
 
   inline bool operator()(const bool a, const bool b) {
@@ -271,7 +276,8 @@ struct lcm_functor {
     const T divisor = gcd_functor{}(a, b);
     return divisor == T(0)
         ? a
-        : metal::abs(static_cast<T>(c10::metal::div(a, divisor) * b));
+        : metal::abs(static_cast<T>(
+              ulong(static_cast<T>(c10::metal::div(a, divisor))) * ulong(b)));
   }
 
   inline bool operator()(const bool a, const bool b) {
@@ -498,16 +504,17 @@ struct pow_functor {
 // Apple GPUs take subnormal ones for zero.
 template <typename T>
 inline T next_bits(const T a, const T b, const T lowest) {
-  const T x = a >= T(0) ? a : lowest - a;
-  const T y = b >= T(0) ? b : lowest - b;
+  const T x = a >= T(0) ? a : static_cast<T>(ulong(lowest) - ulong(a));
+  const T y = b >= T(0) ? b : static_cast<T>(ulong(lowest) - ulong(b));
   if (x == y) {
     return b;
   }
-  const T moved = x < y ? x + T(1) : x - T(1);
+  const T moved =
+      x < y ? static_cast<T>(ulong(x) + 1) : static_cast<T>(ulong(x) - 1);
   if (moved == T(0)) {
     return a & lowest;
   }
-  return moved > T(0) ? moved : lowest - moved;
+  return moved > T(0) ? moved : static_cast<T>(ulong(lowest) - ulong(moved));
 }
 
 // The next float after a towards b. On bits, so that subnormals are right on
@@ -1077,9 +1084,10 @@ struct laguerre_polynomial_l_functor {
     T step = T(0.0f);
     int k = 0;
     while (k < degree && !metal::isnan(float(value))) {
-      step = (static_cast<T>(k) * step - x * value) / static_cast<T>(k + 1);
+      step = (static_cast<T>(k) * step - x * value) /
+          static_cast<T>(int(uint(k) + 1));
       value = value + step;
-      k = k + 1;
+      k = int(uint(k) + 1);
     }
     return value;
   }
@@ -1094,9 +1102,9 @@ struct laguerre_polynomial_l_functor {
     float step = 0.0f;
     int k = 0;
     while (k < degree && !metal::isnan(value)) {
-      step = (float(k) * step - float(x) * value) / float(k + 1);
+      step = (float(k) * step - float(x) * value) / float(int(uint(k) + 1));
       value = value + step;
-      k = k + 1;
+      k = int(uint(k) + 1);
     }
     return value;
   }
@@ -1105,6 +1113,11 @@ struct laguerre_polynomial_l_functor {
 // start + weight * (end - start), counted from the nearer end: it is exactly
 // `end` at weight one.
 struct lerp_functor {
+  template <typename U>
+  static inline U wrapping_abs(const U a) {
+    return a < U(0) ? static_cast<U>(-ulong(a)) : a;
+  }
+
   template <typename U>
   static inline float complex_abs(const U z) {
     const float x = metal::fabs(float(z.x));
@@ -1134,7 +1147,7 @@ struct lerp_functor {
 
   template <typename T, enable_if_t<is_integral_v<T>, bool> = true>
   inline T operator()(const T start, const T end, const T weight) {
-    if (float(metal::abs(weight)) < 0.5f) {
+    if (float(wrapping_abs(weight)) < 0.5f) {
       return start + weight * (end - start);
     }
     return end - (end - start) * (T(1) - weight);

@@ -759,9 +759,14 @@ struct trunc_functor {
 // x rounded to `decimals` places after the point, or before it if that is
 // negative; halves to even.
 struct round_decimals_functor {
+  template <typename U>
+  static inline U wrapping_abs(const U a) {
+    return a < U(0) ? static_cast<U>(-ulong(a)) : a;
+  }
+
   template <typename T>
   inline T operator()(const T x, const long decimals) {
-    const float power = precise::pow(10.0f, float(metal::abs(decimals)));
+    const float power = precise::pow(10.0f, float(wrapping_abs(decimals)));
     const float value = float(x);
     if (decimals < long(0)) {
       return static_cast<T>(metal::rint(value / power) * power);

@@ -345,9 +345,10 @@ struct laguerre_polynomial_l_functor {
     T step = T(0.0f);
     int k = 0;
     while (k < degree && !metal::isnan(float(value))) {
-      step = (static_cast<T>(k) * step - x * value) / static_cast<T>(k + 1);
+      step = (static_cast<T>(k) * step - x * value) /
+          static_cast<T>(int(uint(k) + 1));
       value = value + step;
-      k = k + 1;
+      k = int(uint(k) + 1);
     }
     return value;
   }
@@ -362,9 +363,9 @@ struct laguerre_polynomial_l_functor {
     float step = 0.0f;
     int k = 0;
     while (k < degree && !metal::isnan(value)) {
-      step = (float(k) * step - float(x) * value) / float(k + 1);
+      step = (float(k) * step - float(x) * value) / float(int(uint(k) + 1));
       value = value + step;
-      k = k + 1;
+      k = int(uint(k) + 1);
     }
     return value;
   }
@@ -386,10 +387,10 @@ struct legendre_polynomial_p_functor {
     int k = 0;
     while (k < degree && !metal::isnan(float(value))) {
       step = (static_cast<T>(k) * step +
-              static_cast<T>(2 * k + 1) * (size - T(1)) * value) /
-          static_cast<T>(k + 1);
+              static_cast<T>(int(2 * uint(k) + 1)) * (size - T(1)) * value) /
+          static_cast<T>(int(uint(k) + 1));
       value = value + step;
-      k = k + 1;
+      k = int(uint(k) + 1);
     }
     return x < T(0) && c10::metal::remainder(degree, long(2)) == long(1)
         ? -value
@@ -407,10 +408,11 @@ struct legendre_polynomial_p_functor {
     float step = 0.0f;
     int k = 0;
     while (k < degree && !metal::isnan(value)) {
-      step = (float(k) * step + float(2 * k + 1) * (size - 1.0f) * value) /
-          float(k + 1);
+      step = (float(k) * step +
+              float(int(2 * uint(k) + 1)) * (size - 1.0f) * value) /
+          float(int(uint(k) + 1));
       value = value + step;
-      k = k + 1;
+      k = int(uint(k) + 1);
     }
     return float(x) < 0.0f && c10::metal::remainder(degree, long(2)) == long(1)
         ? -value
