@@ -32,6 +32,7 @@ KIND_OF = {
     "frontend/test_python_numbers.py": "host",
     "frontend/test_random.py": "host",
     "frontend/test_reserved_names.py": "host",
+    "frontend/test_undefined.py": "host",
     "gallery": "gallery",
     "host": "host",
     "language": "host",

@@ -144,6 +144,11 @@ def _is_dense(parameters: tuple[Parameter, ...]) -> bool:
     return True
 
 
+def _one_line(parameters: str) -> str:
+    """The parameters without line ends, which would move the lines of later messages; a line marker keeps its own."""
+    return parameters.strip() if "\n#" in parameters else " ".join(parameters.split())
+
+
 def _copyable(parameters: str) -> str:
     """The parameters with each ``constant T&`` as a type that is ``const T&`` if T is a struct.
 
@@ -249,7 +254,7 @@ class _Scanner:
             signature = f"decltype(&{found.name})"
         else:
             parameters = self.parameters(found, name)
-            signature = f"void (*)({_copyable(found.parameters).strip()})"
+            signature = f"void (*)({_one_line(_copyable(found.parameters))})"
         alike = [those for those in known if len(those) == len(parameters)] or [parameters]
         attributed = max(alike, key=lambda those: sum(p.source is not None for p in those))
         try:

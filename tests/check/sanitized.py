@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT)]
 
 from pymetal.host import build  # noqa: E402
 
-# Signed overflow wraps by -fwrapv, and conversions that do not fit saturate: both are meant.
+# What is undefined in the arithmetic is tested by tests/frontend/test_undefined.py.
 CHECKED = "-fsanitize=address,undefined"
 MEANT = "-fno-sanitize=signed-integer-overflow,float-cast-overflow,vptr,function,alignment"
 FLAGS = (CHECKED, MEANT, "-fno-sanitize-recover=undefined", "-g1")

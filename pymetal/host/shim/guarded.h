@@ -19,7 +19,8 @@ constexpr auto divide(A a, B b) {
     if constexpr (__is_signed(C)) {
       const bool special = y == 0 || y == -1;
       const C q = x / (special ? C(1) : y);
-      return y == 0 ? C(0) : y == -1 ? C(0) - x : q;
+      // -x, which wraps.
+      return y == 0 ? C(0) : y == -1 ? static_cast<C>(0ul - static_cast<unsigned long>(x)) : q;
     } else {
       const C q = x / (y == 0 ? C(1) : y);
       return y == 0 ? C(0) : q;
