@@ -296,4 +296,14 @@ def python_number(value: object) -> bool | int | float | complex | None:
     if isinstance(value, np.generic):
         make = _PYTHON_NUMBERS.get(value.dtype.kind)
         return None if make is None else make(value)
-    return value if isinstance(value, (bool, int, float, complex)) else None
+    # Of a subclass, whose own methods may print anything, the number itself.
+    match value:
+        case bool():
+            return value
+        case int():
+            return int.__index__(value)
+        case float():
+            return float.__float__(value)
+        case complex():
+            return complex(complex.real.__get__(value), complex.imag.__get__(value))
+    return None

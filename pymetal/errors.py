@@ -38,6 +38,10 @@ class Span:
         return f"{self.file}:{self.line}:{self.column + 1}"
 
 
+# Control characters of a user's text, which a terminal would obey, are shown as escapes.
+_CONTROL = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\t\n"}
+
+
 class PyMetalError(Exception):
     """Base of every error that pymetal raises on purpose.
 
@@ -57,7 +61,7 @@ class PyMetalError(Exception):
         parts = [f"{self.span}: {self.message}", self.span.caret()] if self.span else [self.message]
         if self.hint:
             parts.append(f"    {self.hint}" if self.span else self.hint)
-        return "\n".join(parts)
+        return "\n".join(parts).translate(_CONTROL)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.message, self.span, self.hint), self.__dict__

@@ -63,6 +63,6 @@ def tables(checked: CheckedFunction) -> dict[str, Table]:
 
 def table_text(name: str, table: Table) -> str:
     """The definition of an array."""
-    element = "float" if table.type == ir.WEAK_FLOAT else "int" if table.type == ir.WEAK_INT else "long"
+    element = ir.resolved(table.type, dtypes.float32).metal
     values = ", ".join(literal(float(v) if element == "float" else v) for v in table.values)
     return f"constant {element} {name}[] = {{{values}}};"

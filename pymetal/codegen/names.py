@@ -11,7 +11,7 @@ from pymetal.dtypes import Kind
 from pymetal.ir import Member, Named
 from pymetal.ops import TABLE
 
-# C++14 keywords and alternative tokens, Metal's additions to them, Metal's types, and macros of <metal_stdlib>.
+# C++14 keywords and alternative tokens, Metal's additions to them, Metal's types.
 RESERVED = frozenset(
     """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl
@@ -23,12 +23,8 @@ RESERVED = frozenset(
     object device constant thread threadgroup threadgroup_imageblock ray_data object_data visible stitchable
     intersection patch_control_point half bfloat uchar ushort uint ulong size_t ptrdiff_t int8_t int16_t
     int32_t int64_t uint8_t uint16_t uint32_t uint64_t sampler texture1d texture2d texture3d texturecube
-    buffer atomic_int atomic_uint atomic_bool atomic_float INFINITY NAN HUGE_VALF HUGE_VALH MAXFLOAT MAXHALF
-    FLT_MAX FLT_MIN FLT_EPSILON HALF_MAX HALF_MIN HALF_EPSILON INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN
-    ULONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX CHAR_MAX CHAR_MIN CHAR_BIT SCHAR_MAX SCHAR_MIN UCHAR_MAX M_PI_F
-    M_PI_H M_E_F M_LN2_F M_LN10_F M_LOG2E_F M_LOG10E_F M_SQRT2_F M_SQRT1_2_F M_PI_2_F M_PI_4_F M_1_PI_F
-    M_2_PI_F M_2_SQRTPI_F FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL NULL I assert metal c10 precise
-    fast std T params C10_METAL_CONSTEXPR ILP_PER_THREAD IF_CONSTEXPR
+    buffer atomic_int atomic_uint atomic_bool atomic_float NULL I assert metal c10 precise fast std T params
+    ILP_PER_THREAD
     enable_if_t is_same_v conditional_t numeric_limits is_integral_v is_floating_point_v is_signed_v is_unsigned_v
     is_scalar_v is_scalar_floating_point_v is_scalar_integral_v is_complex_v vec2type_t opmath_t as_type main
     char8_t co_await co_return co_yield concept consteval constinit requires export import module typeof asm
@@ -43,6 +39,12 @@ _VECTORS = frozenset(
 _FAMILY = re.compile(
     r"(?:simd|quad|simdgroup|quadgroup|threadgroup|atomic|packed)_|(?:texture|depth)(?:1d|2d|3d|cube|_)"
 )
+# Macros of <metal_stdlib> and of the headers of c10/metal.
+_MACRO = re.compile(
+    r"INFINITY|NAN|MAX(?:FLOAT|HALF|BFLOAT)|HUGE_VAL\w+|(?:B?FLOAT|FLT|HALF|DBL)_[A-Z0-9_]+|M_[A-Z0-9_]+|FP_[A-Z0-9]+|IF_CONSTEXPR|"
+    r"(?:U|S)?(?:CHAR|SHRT|INT|LONG|BIT)_(?:MAX|MIN|BIT)|(?:REGISTER|DEFINE|INSTANTIATE|IMPL|TORCH|C10|PYMETAL)_\w+|"
+    r"_CASE_|_DEFINE_ENUM_VAL_"
+)
 _SPELLED = str.maketrans({
     **dict.fromkeys("\u2010\u2011\u2013\u2014\u2212", "-"), **dict.fromkeys("\u2018\u2019", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'), "\u00d7": "x", "\u00b7": "*", "\u00f7": "/", "\u00b1": "+-",
@@ -52,9 +54,10 @@ _SPELLED = str.maketrans({
 
 
 def to_ascii(text: str) -> str:
-    """`text` in ASCII, as `torch.mps.compile_shader` requires: accents go, signs are spelled, the rest becomes `?`."""
+    """`text` in ASCII, as `torch.mps.compile_shader` requires: accents go, signs are spelled, control characters and
+    the rest become `?`."""
     plain = unicodedata.normalize("NFKD", text.translate(_SPELLED))
-    return "".join(c if ord(c) < 128 else "?" for c in plain if not unicodedata.combining(c))
+    return "".join(c if " " <= c <= "~" or c in "\t\n" else "?" for c in plain if not unicodedata.combining(c))
 
 
 def identifier(name: str) -> str:
@@ -66,7 +69,8 @@ def _ordinary(name: str) -> str:
     """A name without what C++ keeps for the implementation: two underscores, or one and a capital at the start."""
     while "__" in name:
         name = name.replace("__", "_u_")
-    return f"x{name}" if (name[0] == "_" and name[1:2].isupper()) or _FAMILY.match(name) else name
+    kept = (name[0] == "_" and name[1:2].isupper()) or _FAMILY.match(name) or _MACRO.fullmatch(name)
+    return f"x{name}" if kept else name
 
 
 def rename(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
@@ -91,7 +95,7 @@ def functor_name(name: str) -> str:
     metal = identifier(name)
     while "__" in metal.strip("_"):
         metal = metal.strip("_").replace("__", "_u_")
-    if metal in RESERVED or metal in _VECTORS or metal != metal.strip("_"):
+    if metal in RESERVED or metal in _VECTORS or _MACRO.fullmatch(metal) or metal != metal.strip("_"):
         metal = f"{metal.strip('_')}_op"
     return metal if metal[0].isalpha() else f"x{metal}"
 

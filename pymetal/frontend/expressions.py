@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pymetal import ir
+from pymetal import dtypes, ir
 from pymetal.dtypes import Kind, bool_
 from pymetal.errors import PyMetalError, Span
 from pymetal.frontend import calls, static_iteration
@@ -31,6 +31,12 @@ _SHIFTS = {ast.LShift: (ops.SHL, ops.SHL_CONSTANT), ast.RShift: (ops.SHR, ops.SH
 _UNARY: dict[type[ast.unaryop], Op] = {ast.USub: ops.NEG, ast.Invert: ops.INVERT}
 _BOOLEAN: dict[type[ast.boolop], Op] = {ast.And: ops.AND, ast.Or: ops.OR}
 _MAX_TABLE = 4096
+
+
+_INTEGER_TABLES: tuple[tuple[tuple[int, int], Type], ...] = (
+    (dtypes.int32.limits, ir.WEAK_INT), (dtypes.int64.limits, ir.WEAK_LONG),
+    (dtypes.uint64.limits, ir.Concrete(dtypes.uint64)),
+)  # fmt: skip
 
 
 class ExpressionLowering:
@@ -167,18 +173,18 @@ class ExpressionLowering:
             name = ast.unparse(node).replace(".", "_")
         if not isinstance(value, (tuple, list)):
             return None
-        text = ast.unparse(node)
-        if not value or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
+        text, numbers = ast.unparse(node), tuple(map(frozen_number, value))
+        values = tuple(v for v in numbers if isinstance(v, (int, float)) and not isinstance(v, bool))
+        if not values or len(values) < len(numbers):
             raise self.source.refusal("table", node, name=text, what="numbers")
-        if any(isinstance(v, float) for v in value) and all(abs(v) < 1 << 1023 or isinstance(v, float) for v in value):
-            type_: Type = ir.WEAK_FLOAT
-        elif all(-(1 << 31) <= v < 1 << 31 for v in value):
-            type_ = ir.WEAK_INT
-        elif all(-(1 << 63) <= v < 1 << 63 for v in value):
-            type_ = ir.WEAK_LONG
-        else:
-            raise self.source.refusal("table", node, name=text, what="numbers of at most 64 bits, sign included")
-        return Table(name, tuple(value), type_)
+        if any(isinstance(v, float) for v in values) and all(
+            abs(v) < 1 << 1023 or isinstance(v, float) for v in values
+        ):
+            return Table(name, values, ir.WEAK_FLOAT)
+        for limits, type_ in _INTEGER_TABLES:
+            if all(limits[0] <= v <= limits[1] for v in values):
+                return Table(name, values, type_)
+        raise self.source.refusal("table", node, name=text, what="numbers of at most 64 bits, sign included")
 
     def _subscript(self, node: ast.Subscript, env: Env) -> Expr:
         base, index = node.value, node.slice

@@ -90,8 +90,7 @@ def test_values_are_those_that_wrap(tmp_path: Path) -> None:
     with toolbox.batch("ieee"):
         for index in range(len(BODIES)):
             for dtype in DTYPES:
-                a = torch.zeros(1, dtype=dtype)
-                getattr(module, f"f_{index}").jit_source(a, a)
+                getattr(module, f"f_{index}").jit_source(*[torch.zeros(1, dtype=dtype)] * 2)
         for index, (name, (_, _, expected)) in enumerate(BODIES.items()):
             functor = getattr(module, f"f_{index}")
             for dtype in DTYPES:

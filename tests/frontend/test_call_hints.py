@@ -15,7 +15,7 @@ import torch.nn.functional as nn
 from pymetal import PyMetalError
 from pymetal.frontend import suggestions
 
-HEAD = "WIDE = (2**31, 2**40, -(2**63))\nHUGE = (2**63,)\n\n@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n"
+HEAD = "WIDE = (2**31, 2**40, -(2**63))\nHUGE = (2**64,)\n\n@pymetal.unary(dtypes='floating')\ndef f(x: T) -> T:\n"
 # An expression, and what the message and its way out say.
 CALLS = {
     "math.cbrt(x)": "Write `metal.copysign(metal.pow(abs(x), 1 / 3), x)`.",

@@ -7,6 +7,7 @@ compiles, and the values are right. Names that are not ASCII, too.
 from __future__ import annotations
 
 import keyword
+import re
 from pathlib import Path
 
 import differential
@@ -34,7 +35,9 @@ WRITTEN = """
     FLT_MAX INT_MAX HUGE_VALF FP_NAN NULL CHAR_BIT assert offsetof shift_left shift_right remainder_ T_ float_
 """.split()  # noqa: SIM905 - a list of words reads better as words
 FOREIGN = ["größe", "été", "naïve", "π", "θ", "变量", "ñ", "Ω_1", "_x", "__y", "_Z", "a__b", "x_", "B"]
-NAMES = sorted({*WRITTEN, *FOREIGN, *RESERVED, *FUNCTIONS} - set(keyword.kwlist))
+HEADERS = [*Path(torch.__file__).parent.glob("include/c10/metal/*.h"), *Path(host.__file__).parent.glob("shim/*")]
+MACROS = {name for path in HEADERS for name in re.findall(r"^\s*#\s*define\s+(\w+)", path.read_text(), re.M)}
+NAMES = sorted({*WRITTEN, *MACROS, *FOREIGN, *RESERVED, *FUNCTIONS} - set(keyword.kwlist))
 SKIPPED = {"_p"}
 
 
