@@ -115,7 +115,9 @@ def _source(caller: Caller, instrumented: ir.CheckedFunction, element: DType, si
     key = LaunchKey(form, (element,) * count, compute, (returned,), (output,), tuple(scalars), params)
     address = f"s{len(scalars) - 1}"
     # Each element has bytes of its own.
-    kernel = launch_kernel([caller.name], key).replace(f"ulong({address})", f"(ulong({address}) + ulong(i) * {sites})")
+    kernel = launch_kernel([caller.checked.name], key).replace(
+        f"ulong({address})", f"(ulong({address}) + ulong(i) * {sites})"
+    )
     return f"{preamble(headers(instrumented))}{DEFINITIONS}\n{text.source}\n{kernel}", scalars
 
 

@@ -149,7 +149,15 @@ def _as_type(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     named = type_of_object(static_value(ctx.source, argument)) if is_dotted(argument) else None
     if named is None:
         raise ctx.source.refusal("annotation", argument, found=ast.unparse(argument))
-    value, target = ctx.lower(node.args[0], env), ctx.element_type(named)
+    return read_bits(ctx, node, ctx.lower(node.args[0], env), ctx.element_type(named))
+
+
+def read_bits(ctx: ExpressionContext, node: ast.Call, value: Expr, target: Type) -> Expr:
+    """The bits of `value` as those of a `target`.
+
+    Raises:
+        PyMetalError: the widths differ, or one is bool.
+    """
     if isinstance(value.type, Weak):
         value = ctx.arithmetic.convert(value, ir.FLOAT if value.type == ir.WEAK_FLOAT else ir.Concrete(dtypes.int32))
     for source, wanted in zip(ctx.typing.at(value.type), ctx.typing.at(target), strict=True):

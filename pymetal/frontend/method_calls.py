@@ -8,7 +8,15 @@ import torch
 
 from pymetal import dtypes, ir
 from pymetal.frontend.annotations import type_of_object
-from pymetal.frontend.builtin_calls import Handler, MethodCall, cast, check_count, check_variable, lower_arguments
+from pymetal.frontend.builtin_calls import (
+    Handler,
+    MethodCall,
+    cast,
+    check_count,
+    check_variable,
+    lower_arguments,
+    read_bits,
+)  # fmt: skip
 from pymetal.frontend.context import Env, ExpressionContext
 from pymetal.frontend.names import is_dotted, root, static_value
 from pymetal.frontend.suggestions import unknown_method
@@ -62,6 +70,14 @@ def _to(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     return cast(ctx, ctx.lower(value, env), _written_type(ctx, wanted, env), ctx.source.span(node))
 
 
+def _view(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
+    """`x.view(torch.int32)`: the same bits, as of a tensor whose dtype has the same width."""
+    value, wanted = bind(ctx, node, 2, "input", "dtype")
+    assert value is not None
+    assert wanted is not None
+    return read_bits(ctx, node, ctx.lower(value, env), _written_type(ctx, wanted, env))
+
+
 def _type_as(ctx: ExpressionContext, node: ast.Call, env: Env) -> Expr:
     value, other = lower_arguments(ctx, node, env, 2)
     return cast(ctx, value, other.type, ctx.source.span(node))
@@ -106,6 +122,7 @@ _METHODS: dict[str, Handler] = {
     "to": _to,
     "type": _to,
     "type_as": _type_as,
+    "view": _view,
     "double": _double,
     "conjugate": _conjugate,
 }

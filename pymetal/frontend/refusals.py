@@ -67,7 +67,9 @@ REFUSALS: dict[str, Refusal] = {
     "no-dtypes": _type(
         8, "{annotation} admits none of the dtypes of dtypes=({dtypes})", "Change the annotation or dtypes=."
     ),
-    "scalar-default": _type(9, "default {value!r} of {name!r} is not a number", "Scalar parameters are numbers."),
+    "scalar-default": _type(9, "default {value!r} of {name!r} is not a number",
+        "Scalar parameters are numbers: a limit that may be absent is `{name}: float = math.inf`, a choice is "
+        "`{name}: bool = False`."),
     "result-type": _type(
         10, "promotion={promotion!r} gives a result of type {wanted}{at} but the annotation is {found}",
         "Make them agree: {hint}.",

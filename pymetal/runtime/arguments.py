@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
+from pymetal import ir
 from pymetal.codegen.launch_kernels import bound_as
 from pymetal.dtypes import DType, Kind, python_number
 from pymetal.errors import CallError, nearest
@@ -134,8 +135,9 @@ class Parameters:
 
     def bind(self, numbers: dict[str, Number], types: Sequence[DType]) -> list[Bound]:
         """The scalar parameters as they are bound to a kernel whose parameters have these types."""
-        for (name, value), dtype in zip(numbers.items(), types, strict=True):
-            check_scalar(self.name, name, value, dtype)
+        for scalar, (name, value), dtype in zip(self.signature.scalars, numbers.items(), types, strict=True):
+            fixed = isinstance(scalar.annotation.type, ir.Weak | ir.Concrete)
+            check_scalar(self.name, name, value, dtype, "" if fixed else ", or convert the tensors to a floating dtype")
         return [bind_number(value, dtype) for value, dtype in zip(numbers.values(), types, strict=True)]
 
 
@@ -159,7 +161,7 @@ def _function(name: str, signature: Signature) -> Callable[..., tuple[tuple[Any,
     return function  # type: ignore[no-any-return]
 
 
-def check_scalar(functor: str, name: str, value: Number, dtype: DType) -> None:
+def check_scalar(functor: str, name: str, value: Number, dtype: DType, otherwise: str = "") -> None:
     """Refuses a scalar parameter that its type cannot hold, as torch does.
 
     Raises:
@@ -173,8 +175,8 @@ def check_scalar(functor: str, name: str, value: Number, dtype: DType) -> None:
         return
     if value != value or value in _INFINITE or int(value) != value:
         raise CallError(
-            f"{label} cannot be used with integer tensors",
-            hint="Pass an integer, or convert the tensors to a floating dtype.",
+            f"{label} is not an integer, and {name} is {'one here' if otherwise else 'an int'}",
+            hint=f"Pass an integer{otherwise}.",
         )
     high = (1 << (dtype.bits - (dtype.kind is Kind.SIGNED))) - 1
     low = -high - 1 if dtype.kind is Kind.SIGNED else -high

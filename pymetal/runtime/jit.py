@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 
 from pymetal.arity import installed_release
-from pymetal.codegen.functor_text import FunctorText
+from pymetal.codegen.functor_text import FunctorText, functor_text
 from pymetal.codegen.launch_kernels import KERNEL, LaunchKey, launch_kernel
 from pymetal.codegen.metal_file import headers, needs, preamble
 from pymetal.errors import DeviceError, MetalSyntaxError, Span
@@ -61,29 +61,37 @@ class Programs:
             if full not in self._ready:
                 for checked in self.results:
                     check_release(self.name, checked)
-                self._ready[full] = self._compile(device, self.source(key))
+                self._ready[full] = self._compile(device, key)
             return self._ready[full]
 
-    def _compile(self, device: Device, source: str) -> Kernel:
+    def _compile(self, device: Device, key: LaunchKey) -> Kernel:
+        source = self.source(key)
         _log.debug(source, extra={"stage": "metal", "subject": self.name})
         try:
             return device.compile(source)(KERNEL)
         except MetalSyntaxError as error:
             # Both compilers begin with the place: `program_source:12:5: error: ...`
             place = re.search(r":(\d+):(?:\d+:)? (?:fatal )?error:", str(error))
-            span = self._span(source, int(place[1])) if place else None
+            span = self._span(key, int(place[1])) if place else None
             raise MetalSyntaxError(
                 f"{self.name}: the Metal text of this does not compile on {device.name}: {error.message}",
                 span,
                 hint="That is a fault of pymetal: please report it with the text of jit_source().",
             ) from error
 
-    def _span(self, source: str, line: int) -> Span | None:
+    def _span(self, key: LaunchKey, line: int) -> Span | None:
         """The place in Python that a line of a kernel's text comes from; lines count from 1."""
-        at = line - 1 - source[: source.index(self.text.source)].count("\n")
-        return self.text.spans[at] if 0 <= at < len(self.text.spans) else None
+        text = self._text(key)
+        at = line - 1 - self.source(key).partition(text.source)[0].count("\n")
+        return text.spans[at] if 0 <= at < len(text.spans) else None
+
+    def _text(self, key: LaunchKey) -> FunctorText:
+        """The functor's text; where the kernel converts what it returns, sums that it returns wrap before that."""
+        if key.returned == key.outputs:
+            return self.text
+        return functor_text(*self.results, called={checked.name for checked in self.results})
 
     def source(self, key: LaunchKey) -> str:
         """The Metal text that is compiled for a call: the functor's own, not formatted, and a launch kernel."""
         kernel = launch_kernel([checked.name for checked in self.results], key)
-        return f"{preamble(set().union(*map(headers, self.results)))}\n{self.text.source}\n{kernel}"
+        return f"{preamble(set().union(*map(headers, self.results)))}\n{self._text(key).source}\n{kernel}"

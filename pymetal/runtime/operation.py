@@ -221,7 +221,10 @@ class Operation:
         Raises:
             CallError: the arguments do not fit the functor.
         """
+        if "out" in scalars and "out" not in self.caller.scalars:
+            raise CallError(f"{self._written}.reference takes no out=", hint="Write out.copy_(f.reference(...)).")
         if self._results:
+            self.caller.arguments(args, scalars)  # a misfit is told by the functor's own name
             return tuple(r.reference(*args, **scalars) for r in self._results)  # type: ignore[return-value]
         caller = self.caller
         operands, numbers = caller.arguments(args, scalars)
@@ -237,6 +240,11 @@ class Operation:
 
     # --- running ---
 
+    @property
+    def _written(self) -> str:
+        """The functor's name in Python, which Metal may have to spell otherwise."""
+        return self.bodies[0].source.node.name
+
     def _decorated(self, **keywords: str) -> str:
         """The functor's decorator with other keywords, for messages."""
         written = ", ".join(f"{name}={value}" for name, value in keywords.items())
@@ -248,7 +256,7 @@ class Operation:
         floats = bool(self.promotion.floats)
         first, *others = self.results
         return Caller(
-            self.name, self.signature, first.ir, self._widens, floats, self.failures, self._decorated, self.text,
+            self._written, self.signature, first.ir, self._widens, floats, self.failures, self._decorated, self.text,
             tuple(other.caller for other in others),
         )  # fmt: skip
 
@@ -280,7 +288,7 @@ class Operation:
 
     def __repr__(self) -> str:
         left_out = ", ".join(map(str, self.left_out))
-        return f"<pymetal.{self.arity.name} {self.name}{f'; not for {left_out}' if left_out else ''}>"
+        return f"<pymetal.{self.arity.name} {self._written}{f'; not for {left_out}' if left_out else ''}>"
 
 
 def metal_text(operations: Iterable[Operation]) -> str:

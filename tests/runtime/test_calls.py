@@ -155,7 +155,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "float scalar and integers": (
         lambda: add_alpha(whole, whole, alpha=1.5),
-        "add_alpha: scalar alpha=1.5 cannot be used with integer tensors\n"
+        "add_alpha: scalar alpha=1.5 is not an integer, and alpha is one here\n"
         "Pass an integer, or convert the tensors to a floating dtype.",
     ),
     "positional scalars too many": (
@@ -196,8 +196,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "fraction for an int": (
         lambda: leaky_relu(ones, times=0.5),  # type: ignore[call-overload]
-        "leaky_relu: scalar times=0.5 cannot be used with integer tensors\n"
-        "Pass an integer, or convert the tensors to a floating dtype.",
+        "leaky_relu: scalar times=0.5 is not an integer, and times is an int\nPass an integer.",
+    ),
+    "the reference has no out": (
+        lambda: leaky_relu.reference(ones, out=ones),
+        "leaky_relu.reference takes no out=\nWrite out.copy_(f.reference(...)).",
     ),
     "scalar beyond 64 bits": (
         lambda: leaky_relu(ones, 2**64),

@@ -44,14 +44,14 @@ def sorted_pair(a: T, b: T) -> tuple[T, T]:
 @pymetal.unary(dtypes=torch.float32)
 def frexp(x: T) -> tuple[T, pymetal.int32]:
     """torch.frexp."""
-    bits = metal.as_type(x, pymetal.int32)
+    bits = x.view(torch.int32)
     exponent = (bits >> 23) & 255
     if exponent == 255 or x == 0:
         return x, 0
     if exponent == 0:
         bits = metal.as_type(x * 2.0**25, pymetal.int32)
         exponent = ((bits >> 23) & 255) - 25
-    return metal.as_type((bits & ~(255 << 23)) | (126 << 23), T), exponent - 126
+    return ((bits & ~(255 << 23)) | (126 << 23)).view(T), exponent - 126
 
 
 @pymetal.unary
@@ -441,3 +441,17 @@ def test_parts_of_a_number_are_pythons(dtype: torch.dtype) -> None:
         for result, column in zip(results, zip(*expected, strict=True), strict=True):
             toolbox.assert_equal(result, torch.tensor(column, dtype=result.dtype), [x])
     assert parts.dtypes == (torch.float32, torch.float16, torch.bfloat16)
+
+
+def test_messages_have_the_name_that_python_has() -> None:
+    """`pair_` is `pair_op` in Metal; a result of several has a name of its own there."""
+
+    @pymetal.binary
+    def pair_(a: T, b: T) -> tuple[T, T]:
+        return a // b, a % b
+
+    assert repr(pair_) == "<pymetal.binary pair_; not for torch.bool>"
+    with pytest.raises(CallError, match=r"`@pair_\.overload`"):
+        pair_(torch.tensor([True]), True)
+    with pytest.raises(CallError, match=r"pair_\(\) got an unexpected keyword argument 'c'"):
+        pair_.reference(torch.ones(1), 1, c=1)

@@ -10,8 +10,8 @@ struct reserved_functor {
   template <typename T>
   inline T operator()(const T kernel_, const T half_) {
     const T float2_ = kernel_ * half_;
-    const T NAN_ = float2_ - half_;
-    const T gru00f6u00dfe = NAN_ / T(2);
+    const T xNAN = float2_ - half_;
+    const T gru00f6u00dfe = xNAN / T(2);
     return gru00f6u00dfe + kernel_;
   }
 };
