@@ -1,7 +1,7 @@
 """Integer arithmetic that overflows is written in unsigned types wherever something looks at its value.
 
 Signed overflow is undefined in C++, and so in Metal: a compiler may take `x + 1 > x` for true. A sum that is only
-returned stays `a + b`, as upstream writes it: nothing can be concluded from it but the result itself.
+returned stays `a + b`, as upstream writes it, if it is made of parameters alone: nothing can be concluded from it.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ static inline U wrapping_abs(const U a) {
 """
 # Of the lowest integer `metal::abs` is undefined.
 _ABS = replace(ops.ABS_INTEGER, name="abs-wrapping", text=Member("wrapping_abs", WRAPPING_ABS), promotes_to_int=False)
+_SMALL = 1 << 30
 _NARROW_INT = 16  # of two unsigned numbers of so many bits, the product does not fit C++'s int
 
 
@@ -73,10 +74,12 @@ class _Wrapping:
     domain: tuple[DType, ...]
     returned: bool
     read: set[str] = field(default_factory=set)  # the variables whose value matters beyond what is returned
+    opaque: set[str] = field(default_factory=set)  # the parameters, and variables of arithmetic on them
     bounds: dict[str, tuple[int, int]] = field(default_factory=dict)  # of counters and constant variables
 
     def function(self, function: Function) -> Function:
         """Rewrites until no more variables are found to be read."""
+        self.opaque = {p.name for p in (*function.params, *function.scalars)}
         while True:
             known = len(self.read)
             body = self._block(function.body)
@@ -95,6 +98,8 @@ class _Wrapping:
             case Let(name, _, value, mutable) if value is not None:
                 if not mutable and all(d.kind in dtypes.INTEGRAL for d in self._at(stmt.type)):
                     self.bounds[name] = self._values(value)
+                if not mutable and self._is_opaque(value):
+                    self.opaque.add(name)
                 return replace(stmt, value=self._value(value) if name in self.read else self._low_bits(value))
             case For(name, _, start, stop, step):
                 (low, first), (last, high) = self._values(start), self._values(stop)
@@ -110,7 +115,7 @@ class _Wrapping:
                 return expr
             case Call(op=ops.ABS_INTEGER):
                 return ir.rebuild(expr, expr=self._value)
-            case Call(op=op) if op.modular or op is ops.SHL_CONSTANT:
+            case Call(op=op) if (op.modular or op is ops.SHL_CONSTANT) and self._is_opaque(expr):
                 return ir.rebuild(expr, expr=self._low_bits)
             case Select(condition, then, otherwise):
                 parts = self._value(condition), self._low_bits(then), self._low_bits(otherwise)
@@ -120,6 +125,22 @@ class _Wrapping:
             case Cast(type_, value) if self._is_narrowing(value.type, type_):
                 return replace(expr, value=self._low_bits(value))
         return self._value(expr)
+
+    def _is_opaque(self, expr: Expr) -> bool:
+        """True for arithmetic of which a compiler knows nothing but that it does not overflow: of parameters alone.
+
+        Of `max(x, 0) + y` it knows signs, and the sum that it makes of that need not be the one that wraps.
+        """
+        match expr:
+            case Name(name):
+                return name in self.opaque
+            case Const(value):
+                return not isinstance(value, complex) and abs(value) < _SMALL
+            case Cast(value=value):
+                return self._is_opaque(value)
+            case Call(op=op, args=args):
+                return op.modular and all(map(self._is_opaque, args))
+        return False
 
     def _value(self, expr: Expr) -> Expr:
         """`expr` where its value matters."""
@@ -148,11 +169,9 @@ class _Wrapping:
             return False
         if call.op is ops.SHL_CONSTANT:
             return bool(self._signed(call.type))
-        unsigned = call.op is ops.MUL and any(
-            d.kind is Kind.UNSIGNED and d.bits == _NARROW_INT for d in self._at(call.type)
-        )
-        wide = any(d.bits >= 32 for d in self._signed(call.type))
-        return (unsigned or wide) and self._result(call) is None
+        narrow = [d for d in self._at(call.type) if d.kind is Kind.UNSIGNED and d.bits == _NARROW_INT]
+        undefined = [d for d in self._signed(call.type) if d.bits >= 32] + (narrow if call.op is ops.MUL else [])
+        return bool(undefined) and not _hold(undefined, self._result(call))
 
     def _values(self, expr: Expr) -> tuple[int, int]:
         """The lowest and the highest value that an integer may have, as far as its parts tell."""
@@ -161,26 +180,22 @@ class _Wrapping:
                 return value, value
             case Name(name) if name in self.bounds:
                 return self.bounds[name]
-            case Call() if _is_arithmetic(expr) and (result := self._result(expr)) is not None:
+            case Call(op=op) if (
+                op.fold and _is_arithmetic(expr) and _hold(self._at(expr.type), result := self._result(expr))
+            ):
                 return result
             case Cast(type_, value) if all(d.kind in dtypes.INTEGRAL for d in self._at(value.type)):
                 values = self._values(value)
-                if self._holds(type_, values):
+                if _hold(self._at(type_), values):
                     return values
         limits = [d.limits for d in self._at(expr.type)]
         return min(low for low, _ in limits), max(high for _, high in limits)
 
-    def _result(self, call: Call) -> tuple[int, int] | None:
-        """The lowest and the highest result of arithmetic; None if it may not fit the type."""
-        if call.op.fold is None or not all(d.kind in dtypes.INTEGRAL for d in self._at(call.type)):
-            return None
+    def _result(self, call: Call) -> tuple[int, int]:
+        """The lowest and the highest result of arithmetic on integers, before it wraps."""
+        assert call.op.fold is not None
         ends = [call.op.fold(*values) for values in itertools.product(*map(self._values, call.args))]
-        found = min(ends), max(ends)
-        return found if self._holds(call.type, found) else None
-
-    def _holds(self, type_: Type, values: tuple[int, int]) -> bool:
-        limits = [d.limits for d in self._at(type_)]
-        return all(low <= values[0] and values[1] <= high for low, high in limits)
+        return min(ends), max(ends)
 
     def _is_narrowing(self, source: Type, target: Type) -> bool:
         """True for a conversion between integers that keeps no more than the low bits."""
@@ -193,6 +208,11 @@ class _Wrapping:
 
     def _at(self, type_: Type) -> list[DType]:
         return [ir.resolved(type_, d) for d in self.domain]
+
+
+def _hold(types: list[DType], values: tuple[int, int]) -> bool:
+    """True if all of `types` hold all of the values from the first to the second."""
+    return all(low <= values[0] and values[1] <= high for low, high in (d.limits for d in types))
 
 
 def _is_arithmetic(call: Call) -> bool:

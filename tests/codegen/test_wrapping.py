@@ -10,6 +10,8 @@ import pytest
 import toolbox
 import torch
 
+import pymetal
+from pymetal import T
 from pymetal.dtypes import wrap
 
 DTYPES = [torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32, torch.uint64]
@@ -101,3 +103,30 @@ def test_values_are_those_that_wrap(tmp_path: Path) -> None:
                 wanted = torch.tensor(values, dtype=found.dtype)
                 assert torch.equal(found, wanted), (name, dtype)
                 assert torch.equal(functor.reference(*given), wanted), (name, dtype, "reference")
+
+
+@pymetal.unary(dtypes=("int32", "int64"))
+def from_the_lowest(x: T) -> T:
+    return -2147483648 + max(x, -2147483648)
+
+
+@pymetal.binary(dtypes="int32")
+def signs(a: T, b: T) -> T:
+    return (a | -2147483648) + (b | -2147483648)
+
+
+@pymetal.binary(dtypes=("floating", "int32"))
+def plain(a: T, b: T, alpha: T = 2) -> T:
+    total = a * alpha
+    return total + 1 - b
+
+
+@pytest.mark.host
+def test_a_returned_sum_wraps_where_a_compiler_knows_its_operands() -> None:
+    """A sum of parameters stays as upstream writes it; of anything else, what overflow would tell changes the sum."""
+    lowest = -(2**31)
+    x = torch.tensor([lowest, 1, 2**31 - 1], dtype=torch.int32)
+    assert from_the_lowest(x).tolist() == [0, lowest + 1, -1]
+    assert signs(x, x).tolist() == [0, 2, -2]
+    assert "return total + T(1) - b;" in plain.functor_source
+    assert plain(x, x).tolist() == [lowest + 1, 2, lowest]

@@ -52,9 +52,16 @@ inline int steps_count_4(const T x) {
 
 // A plain function that calls others, one text for floats and integers.
 struct stairs_functor {
-  template <typename T>
+  template <typename T, enable_if_t<is_floating_point_v<T>, bool> = true>
   inline T operator()(const T x) {
     return limited(x) + limited_high_3(x) * static_cast<T>(steps_count_4(x));
+  }
+
+  template <typename T, enable_if_t<is_integral_v<T>, bool> = true>
+  inline T operator()(const T x) {
+    return static_cast<T>(
+        ulong(limited(x)) +
+        ulong(limited_high_3(x)) * ulong(static_cast<T>(steps_count_4(x))));
   }
 };
 
