@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing_extensions import assert_never
 
 from pymetal.codegen.expressions import Printer
+from pymetal.dtypes import int32
 from pymetal.errors import Span
-from pymetal.ir import Assign, Break, Const, Continue, For, If, Let, Return, Stmt, While
+from pymetal.ir import Assign, Break, Const, Continue, For, If, Let, Return, Stmt, While, resolved
 
 INDENT = "  "
 
@@ -76,16 +77,34 @@ def _if(stmt: If, printer: Printer) -> list[Line]:
 
 
 def _head(loop: For, printer: Printer) -> str:
-    """`int i = start; i < stop; i++`, with the comparison that the sign of the step asks for."""
-    name = printer.names[loop.name]
-    start, stop, step = (printer.expr(e) for e in (loop.start, loop.stop, loop.step))
+    """`int i = start; i < stop; i++`, with the comparison that the sign of the step asks for.
+
+    A longer step that may pass the end of the type is not added there: the counter becomes `stop`.
+    """
+    name, type_ = printer.names[loop.name], printer.type(loop.type)
+    start, stop, step = (printer.expr(e).within(12) for e in (loop.start, loop.stop, loop.step))
+    unsigned = type_ if type_.startswith("u") else f"u{type_}"
+    up = f"{unsigned}({stop}) - {unsigned}({name}) > "
+    down = f"{unsigned}({name}) - {unsigned}({stop}) > "
     known = loop.step.value if isinstance(loop.step, Const) else None
     if not isinstance(known, int):
-        tests = f"{step.text} > 0 ? {name} < {stop.within(11)} : {step.text} < 0 && {name} > {stop.within(11)}"
-        return f"{printer.type(loop.type)} {name} = {start.text}; {tests}; {name} += {step.text}"
-    test = f"{name} {'<' if known > 0 else '>'} {stop.within(11)}"
-    if abs(known) == 1:
-        advance = f"{name}++" if known > 0 else f"{name}--"
+        test = f"{step} > 0 ? {name} < {stop} : {step} < 0 && {name} > {stop}"
+        near = f"{step} > 0 ? {up}{unsigned}({step}) : {down}-{unsigned}({step})"
+        advance = f"{name} = ({near}) ? {name} + {step} : {stop}"
+    elif abs(known) == 1:
+        test, advance = (f"{name} < {stop}", f"{name}++") if known > 0 else (f"{name} > {stop}", f"{name}--")
     else:
-        advance = f"{name} += {step.text}" if known > 0 else f"{name} -= {-known}"
-    return f"{printer.type(loop.type)} {name} = {start.text}; {test}; {advance}"
+        test = f"{name} {'<' if known > 0 else '>'} {stop}"
+        by = f"{'+' if known > 0 else '-'}= {abs(known)}"
+        if not _is_inside(loop, known):
+            by = f"= {up if known > 0 else down}{abs(known)} ? {name} {by[0]} {abs(known)} : {stop}"
+        advance = f"{name} {by}"
+    return f"{type_} {name} = {start}; {test}; {advance}"
+
+
+def _is_inside(loop: For, step: int) -> bool:
+    """True if the counter stays in its type when it passes a constant `stop`."""
+    if not isinstance(loop.stop, Const) or isinstance(loop.stop.value, complex):
+        return False
+    low, high = resolved(loop.type, int32).limits
+    return low <= loop.stop.value + step - (1 if step > 0 else -1) <= high

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pymetal import dtypes, ir
+from pymetal.dtypes import Kind
 from pymetal.frontend import static_iteration
 from pymetal.frontend.arithmetic import number, weak
 from pymetal.frontend.context import Binding, Block, Env, Item, Loop
@@ -172,10 +173,19 @@ def _lower_range(
 
 
 def _counter_type(ctx: StatementContext, bounds: tuple[Expr, Expr, Expr]) -> Type:
-    """int, or long where a bound may need it: narrow counters would wrap before they reach their end."""
-    types = [d for b in bounds if number(b) is None for d in ctx.expressions.typing.at(b.type)]
-    wide = any(d is not None and (d.bits == 64 or d == dtypes.uint32) for d in types)
-    large = any(isinstance(v := number(b), int) and not -(1 << 31) <= v < 1 << 31 for b in bounds)
+    """int, or long where a bound may need it: narrow counters would wrap before they reach their end.
+
+    It is ulong where a bound is one and none is negative.
+    """
+    typing, constants = ctx.expressions.typing, [number(b) for b in bounds]
+    types = [typing.at(b.type) for b in bounds if number(b) is None]
+    unsigned = [any(row[k] == dtypes.uint64 for row in types) for k in range(len(typing.domain))]
+    if typing.uniform(unsigned):
+        others = [d for row in types for d in row if d is not None and d.kind is Kind.SIGNED]
+        if not others and all(v >= 0 for v in constants[:2] if isinstance(v, int)):
+            return ir.Concrete(dtypes.uint64)
+    wide = any(d is not None and (d.bits == 64 or d == dtypes.uint32) for row in types for d in row)
+    large = any(not -(1 << 31) <= v < 1 << 31 for v in constants if isinstance(v, int))
     return ir.WEAK_LONG if wide or large else ir.WEAK_INT
 
 
@@ -184,7 +194,7 @@ def _bound(ctx: StatementContext, stmt: ast.For, name: str, bound: Expr, type_: 
     target = ir.Concrete(ir.resolved(type_, dtypes.int32))
     value = number(bound)
     if value is not None:
-        return Const(value, target)
+        return Const(value, ir.Concrete(dtypes.int64) if target.dtype == dtypes.uint64 else target)
     converted = ctx.expressions.arithmetic.convert(bound, target)
     if any(b.value == converted and not ctx.variables.is_mutable(b) for b in env.values()):
         return converted  # a name that is not assigned again

@@ -15,6 +15,7 @@ from typing_extensions import assert_never
 
 from pymetal import dtypes, ir
 from pymetal.dtypes import DType
+from pymetal.ops import integers
 
 Scalar = bool | int | float | complex
 
@@ -131,14 +132,24 @@ class Evaluation:
         return self._loop(stmt.body, active, lambda: self.expr(stmt.condition))
 
     def _for(self, stmt: ir.For, active: torch.Tensor) -> torch.Tensor:
-        counter, stop, step = (self.expr(e) for e in (stmt.start, stmt.stop, stmt.step))
-        counter = counter.to(self.dtype(stmt.type)) - step
+        dtype = self.dtype(stmt.type)
+        start, stop, step = (integers.to_wide(self.expr(e).to(dtype)) for e in (stmt.start, stmt.stop, stmt.step))
+        width, counter, passed = integers.width(dtype), start - step, torch.zeros_like(active)
+        known = stmt.step.value if isinstance(stmt.step, ir.Const) else None
+        up = step > 0 if width.signed or known is not None else step != 0
+        down = ~up & (step != 0)
+        first = True
 
         def holds() -> torch.Tensor:
-            nonlocal counter
-            counter = counter + step
-            self.values[stmt.name] = counter
-            return torch.where(step > 0, counter < stop, (step < 0) & (counter > stop))
+            nonlocal counter, passed, first
+            before, counter = counter, counter + step
+            if not first:  # beyond the end of the type
+                passed = passed | (up & integers.less(counter, before, width))
+                passed = passed | (down & integers.less(before, counter, width))
+            first = False
+            self.values[stmt.name] = integers.from_wide(counter, dtype)
+            inside = (up & integers.less(counter, stop, width)) | (down & integers.less(stop, counter, width))
+            return inside & ~passed
 
         return self._loop(stmt.body, active, holds)
 
