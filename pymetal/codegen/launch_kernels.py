@@ -82,7 +82,8 @@ def launch_kernel(functors: Sequence[str], key: LaunchKey) -> str:
     arguments = [f"device {d.metal}* {out}" for d, out in zip(key.outputs, _outputs(key), strict=True)]
     for i, (dtype, role) in enumerate(zip(key.inputs, form.roles, strict=True)):
         by_value = role is Role.NUMBER
-        arguments.append(f"constant {dtype.metal}& in{i}" if by_value else f"device const {dtype.metal}* in{i}")
+        stored = "uchar" if dtype == bool_ else dtype.metal  # a byte of bool memory may have any value
+        arguments.append(f"constant {dtype.metal}& in{i}" if by_value else f"device const {stored}* in{i}")
     arguments += [f"constant {d.metal}& s{i}" for i, d in enumerate(key.bound_scalars)]
     if form.rank:
         # The host device takes `strides` for a sign that accesses are scattered, which is not worth a vector loop.
@@ -106,6 +107,8 @@ def _store(functors: Sequence[str], key: LaunchKey, out: str, offsets: list[str]
     values = []
     for i, (dtype, role) in enumerate(zip(key.inputs, key.form.roles, strict=True)):
         value = f"in{i}" if role is Role.NUMBER else f"in{i}[{next(at)}]"
+        if dtype == bool_ and role is not Role.NUMBER:
+            value = f"bool({value})"
         values.append(_converted(value, dtype, key.compute))
     pairs = zip(key.bound_scalars, key.scalars, strict=True)
     scalars = [_converted(f"s{i}", bound, dtype) for i, (bound, dtype) in enumerate(pairs)]

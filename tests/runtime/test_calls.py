@@ -628,3 +628,44 @@ def test_emit(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["out.metal"]
     with pytest.raises(OSError, match="nowhere"):
         pymetal.emit(atan2, tmp_path / "nowhere" / "out.metal")
+
+
+@pymetal.unary(dtypes="bool")
+def negated(a: T) -> T:
+    return not a
+
+
+@pymetal.binary(dtypes=("floating", "integral", "bool"))
+def total(a: T, b: T) -> T:
+    return a + b
+
+
+@pymetal.binary(promotion="always_bool", dtypes=("integral", "bool"))
+def equal(a: T, b: T) -> bool:
+    return a == b
+
+
+@pymetal.unary(dtypes="bool")
+def widened(a: T) -> pymetal.int64:
+    return pymetal.int64(a)
+
+
+def test_bytes_of_bool_memory_are_truth_values() -> None:
+    """A view of bytes as bool has bytes other than 0 and 1, in every layout; what is stored is 0 or 1."""
+    raw = torch.tensor([2, 1, 0, 255, 3, 128, 0, 1] * 8, dtype=torch.uint8)
+    x, y = raw.view(torch.bool), (raw.flip(0) * 3).view(torch.bool)
+    layouts = [(x, y), (x.view(8, 8).t(), y.view(8, 8)), (x[::2], y[1::2]), (x.view(8, 8), y[:8]), (x, y[0])]
+    for a, b in layouts:
+        numbers = a.long(), b.long()
+        for found, wanted in (
+            (negated(a), numbers[0] == 0),
+            (total(a, b), numbers[0] + numbers[1] > 0),
+            (equal(a, b), numbers[0] == numbers[1]),
+        ):
+            assert torch.equal(found.view(torch.uint8), wanted.view(torch.uint8))
+        assert torch.equal(widened(a), numbers[0])
+        assert torch.equal(total(a, b.half()), numbers[0] + b.half())
+        assert torch.equal(total(a, numbers[1]), numbers[0] + numbers[1])
+    dirty = raw.clone().view(torch.bool)
+    total(x, y, out=dirty)
+    assert dirty.view(torch.uint8).max() == 1

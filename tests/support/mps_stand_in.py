@@ -229,7 +229,7 @@ class Kernel:
         if wanted.space == "constant" and offset % 4:
             raise Abort(f"buffer {at}: offset {offset} in the constant space is not a multiple of 4")
         # torch does not check the dtype; a kernel that sees other elements than the tensor's computes nonsense.
-        if METAL.get(value.dtype) != wanted.type:
+        if METAL.get(value.dtype) != wanted.type and (value.dtype, wanted.type) != (torch.bool, "uchar"):
             raise Abort(f"buffer {at}: a {value.dtype} tensor for {wanted.type}")
         return self._owner.get(value)
 
