@@ -55,6 +55,7 @@ class LaunchKey:
     outputs: tuple[DType, ...]  # as stored
     scalars: tuple[DType, ...]  # what the functor takes
     params: tuple[str, ...] = ()  # for each result, the struct in which several scalars travel
+    via: tuple[DType, ...] = ()  # what each input is converted to before `compute`; empty: nothing else
 
     @property
     def bound_scalars(self) -> tuple[DType, ...]:
@@ -109,7 +110,8 @@ def _store(functors: Sequence[str], key: LaunchKey, out: str, offsets: list[str]
         value = f"in{i}" if role is Role.NUMBER else f"in{i}[{next(at)}]"
         if dtype == bool_ and role is not Role.NUMBER:
             value = f"bool({value})"
-        values.append(_converted(value, dtype, key.compute))
+        via = key.via[i] if key.via else dtype
+        values.append(_converted(_converted(value, dtype, via), via, key.compute))
     pairs = zip(key.bound_scalars, key.scalars, strict=True)
     scalars = [_converted(f"s{i}", bound, dtype) for i, (bound, dtype) in enumerate(pairs)]
     results = []

@@ -73,11 +73,18 @@ class Arithmetic:
         row = self._row_for(op, joined)
         if row is not op:
             return self.apply(row, args, span)
+        # As in torch, all take the common type before the operator widens it: an integer next to half is rounded.
+        # Python numbers are not.
+        common = joined
         joined, compute = self._value_and_compute_type(op, joined, span)
         for arg, wanted in zip(args, param_types, strict=True):
             if wanted is not None:
                 self._check_operand(op, arg, wanted, span)
-        operands = tuple(self.convert(a, p or compute) for a, p in zip(args, param_types, strict=True))
+        met = (
+            a if p or isinstance(a.type, Weak) else self.convert(a, common)
+            for a, p in zip(args, param_types, strict=True)
+        )
+        operands = tuple(self.convert(a, p or compute) for a, p in zip(met, param_types, strict=True))
         if op.rule in (TypeRule.COMPARE, TypeRule.PREDICATE):
             return Call(op, operands, ir.BOOL, span)
         if op.result is not None:

@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 from pymetal import dtypes, ir
 from pymetal.codegen.functor_text import FunctorText
 from pymetal.codegen.launch_kernels import PER_THREAD, Form, LaunchKey, Role, bound_as
-from pymetal.dtypes import DType, Kind
+from pymetal.dtypes import INTEGRAL, DType, Kind
 from pymetal.errors import CallError, plural
 from pymetal.runtime.arguments import Bound, Parameters, is_transformed, readable, refuse_tangents
 from pymetal.runtime.device import device_of, find_device
@@ -247,7 +247,10 @@ class Caller(CallTypes, Parameters):
         scalars = tuple(ir.resolved(p.type, compute) for p in functions[0].scalars)
         params = tuple(caller.text.scalar_types[element] for caller in callers) if len(scalars) > 1 else ()
         returned = tuple(ir.resolved(function.result, compute) for function in functions)
-        return LaunchKey(form, inputs, compute, returned, outputs, scalars, params)
+        # As in torch, a tensor with dimensions takes the common dtype first: integers next to half are rounded.
+        met = zip(operands, inputs, strict=True)
+        via = tuple(element if o.shape and d.kind in INTEGRAL else d for o, d in met) if compute != element else ()
+        return LaunchKey(form, inputs, compute, returned, outputs, scalars, params, () if via == inputs else via)
 
     def source(self, args: tuple[Any, ...], named: dict[str, Any]) -> str:
         """The Metal text that a call with these arguments compiles and runs."""

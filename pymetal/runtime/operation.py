@@ -235,7 +235,8 @@ class Operation:
         caller.bind(numbers, [ir.resolved(p.type, compute) for p in function.scalars])  # refuses what does not fit
         exact = (o if element.kind in INTEGRAL or type(o) is not int else float(o) for o in operands)
         tensors = (torch.as_tensor(low_bits(o) if type(o) is int else o, device=device) for o in exact)
-        converted = (t.to(element.torch).to(compute.torch) for t in tensors)
+        # Only what has dimensions takes the common dtype first.
+        converted = ((t.to(element.torch) if t.dim() else t).to(compute.torch) for t in tensors)
         return evaluate(function, compute, [o.expand(shape) for o in converted], numbers).to(result.torch)
 
     # --- running ---
