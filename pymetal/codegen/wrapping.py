@@ -74,12 +74,17 @@ class _Wrapping:
     domain: tuple[DType, ...]
     returned: bool
     read: set[str] = field(default_factory=set)  # the variables whose value matters beyond what is returned
-    opaque: set[str] = field(default_factory=set)  # the parameters, and variables of arithmetic on them
+    opaque: set[str] = field(default_factory=set)  # parameters, counters, and variables of arithmetic on them
     bounds: dict[str, tuple[int, int]] = field(default_factory=dict)  # of counters and constant variables
 
     def function(self, function: Function) -> Function:
         """Rewrites until no more variables are found to be read."""
-        self.opaque = {p.name for p in (*function.params, *function.scalars)}
+        assigned = [s for s in ir.statements(function.body) if isinstance(s, Let | Assign) and s.value is not None]
+        self.opaque = {p.name for p in (*function.params, *function.scalars)}.union(
+            s.name for s in ir.statements(function.body) if isinstance(s, Let | Assign | For)
+        )
+        while known_more := {s.name for s in assigned if s.value and not self._is_opaque(s.value)} & self.opaque:
+            self.opaque -= known_more
         while True:
             known = len(self.read)
             body = self._block(function.body)
@@ -98,8 +103,6 @@ class _Wrapping:
             case Let(name, _, value, mutable) if value is not None:
                 if not mutable and all(d.kind in dtypes.INTEGRAL for d in self._at(stmt.type)):
                     self.bounds[name] = self._values(value)
-                if not mutable and self._is_opaque(value):
-                    self.opaque.add(name)
                 return replace(stmt, value=self._value(value) if name in self.read else self._low_bits(value))
             case For(name, _, start, stop, step):
                 (low, first), (last, high) = self._values(start), self._values(stop)

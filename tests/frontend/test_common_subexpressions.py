@@ -35,7 +35,7 @@ def base(x: T) -> T:
 
 
 """
-DIVIDED = r"\? base \* base|\? c10::metal::floor_divide\(a, b\) \*"
+DIVIDED = r"\? base \* base|\? (?:static_cast<T>\(\s*uint\()?c10::metal::floor_divide\(a, b\)\)? \*"
 HEAD = "@pymetal.binary(dtypes=(torch.int32, torch.float32))\ndef f{}(a: T, b: T) -> T:\n"
 # Functors of int32 and float32: how often each text has what is computed once.
 BODIES = {

@@ -31,7 +31,7 @@ struct staircase_functor {
     int bonus = 1;
     T step;
     if (x_1 > T(10)) {
-      step = static_cast<T>(ulong(x_1) - 10);
+      step = x_1 - T(10);
       bonus = 2;
     } else if (x_1 > T(5)) {
       step = T(5);
@@ -39,8 +39,8 @@ struct staircase_functor {
       step = T(0);
       x_1 = static_cast<T>(-ulong(x_1));
     }
-    step = static_cast<T>(ulong(step) + ulong(static_cast<T>(bonus)));
-    return static_cast<T>(ulong(step) * 2 + ulong(x_1));
+    step = step + static_cast<T>(bonus);
+    return step * T(2) + x_1;
   }
 };
 
