@@ -113,8 +113,8 @@ def log_sigmoid_forward(x: T) -> T:
 
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
-def log_sigmoid_backward(grad: T, x: T) -> T:
-    """The gradient of log_sigmoid."""
+def log_sigmoid_backward(x: T, grad: T) -> T:
+    """The gradient of log_sigmoid; x comes first, as in the iterator of its stub."""
     return grad * logistic(-x)
 
 
@@ -148,7 +148,7 @@ def hardswish_backward(grad: T, x: T) -> T:
 @pymetal.unary(dtypes=(FLOATING, int32, int16, uint8, int8, bool_))
 def silu(x: T) -> T:
     """x / (1 + e^-x)."""
-    return T(float(x) * logistic(float(x)))
+    return T(float(x) / (1 + math.exp(-float(x))))
 
 
 @pymetal.binary(dtypes=FLOATING, opmath=True)
@@ -162,7 +162,7 @@ def silu_backward(grad: T, x: T) -> T:
 @pymetal.binary(dtypes=FLOATING, opmath=True)
 def glu(a: T, b: T) -> T:
     """a / (1 + e^-b)."""
-    return a * logistic(b)
+    return a / (1 + math.exp(-b))
 
 
 @pymetal.unary(dtypes=FLOATING, opmath=True)

@@ -19,6 +19,7 @@ from pymetal import (
     complex64,
     float16,
     float32,
+    int8,
     int16,
     int32,
     metal,
@@ -181,16 +182,32 @@ def gcd(a: Integral, b: Integral) -> Integral:
     return abs(a)
 
 
+@pymetal.func
+def least_multiple(a: Integral, b: Integral) -> Integral:
+    """Divided before it is multiplied, so that only the result can overflow."""
+    divisor = gcd(a, b)
+    return a if divisor == 0 else abs(metal.c10.div(a, divisor) * b)
+
+
 @pymetal.binary
 def lcm(a: bool_, b: bool_) -> bool_:
-    """The least common multiple; divided before it is multiplied, so that only the result can overflow."""
+    """The least common multiple; of narrow integers the absolute value is that of C++'s int, before it is narrowed."""
     return a and b
 
 
 @lcm.overload
 def lcm(a: Integral, b: Integral) -> Integral:
-    divisor = gcd(a, b)
-    return a if divisor == 0 else abs(metal.c10.div(a, divisor) * b)
+    return least_multiple(a, b)
+
+
+@lcm.overload
+def lcm(a: int16, b: int16) -> int16:
+    return int16(least_multiple(int32(a), int32(b)))
+
+
+@lcm.overload
+def lcm(a: int8, b: int8) -> int8:
+    return int8(least_multiple(int32(a), int32(b)))
 
 
 # --- extremes --------------------------------------------------------------------------------------------------------

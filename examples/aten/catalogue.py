@@ -244,14 +244,14 @@ CATALOGUE: dict[str, Row] = {
             "log10",
             "log1p",
             "neg",
-            "angle",
-            "abs",
             "floor",
             "ceil",
             "trunc",
             "round",
         )
     },
+    "abs": Row(lambda x: x.abs().to(x.dtype)),
+    "angle": Row(lambda x: x.angle().to(x.dtype) if x.is_complex() else x.angle()),
     "sqr": Row(torch.square),
     "round_decimals": Row(_round_decimals, scalars={"decimals": 2}),
     "nan_to_num": Row(torch.nan_to_num, scalars={"nan": 1.5, "posinf": 100.0, "neginf": -200.0}),
@@ -296,7 +296,7 @@ CATALOGUE: dict[str, Row] = {
     ),
     "log_sigmoid_forward": Row(functional.logsigmoid),
     "log_sigmoid_backward": Row(
-        lambda g, x: aten.log_sigmoid_backward(g, x, torch.exp(-x.abs())), ranges=(NEAR_ONE, (1e-3, 64.0))
+        lambda x, g: aten.log_sigmoid_backward(g, x, torch.exp(-x.abs())), ranges=((1e-3, 64.0), NEAR_ONE)
     ),
     "hardsigmoid": Row(functional.hardsigmoid),
     "hardsigmoid_backward": Row(lambda g, x: aten.hardsigmoid_backward(g, x)),

@@ -28,8 +28,6 @@ def _difference(why: str, missing: list[Instantiation], extra: list[Instantiatio
 
 
 _FLOAT8: list[Instantiation] = [(kind, "float8_e4m3fn", None, "bool") for kind in ("binary", "binary_castout")]
-_COMPLEX: list[Instantiation] = [("unary", t, None, t) for t in ("float2", "half2")]
-_REAL: list[Instantiation] = [("unary", "float2", None, "float"), ("unary", "half2", None, "half")]
 
 DIFFERENCES: dict[str, Difference] = {
     "sub": _difference(
@@ -37,12 +35,6 @@ DIFFERENCES: dict[str, Difference] = {
     ),
     "eq": _difference("float8_e4m3fn is a class inside upstream's file, not a type of Metal", _FLOAT8),
     "ne": _difference("float8_e4m3fn is a class inside upstream's file, not a type of Metal", _FLOAT8),
-    "abs": _difference(
-        "the length of a complex number is real; upstream stores a complex one and casts it", _COMPLEX, _REAL
-    ),
-    "angle": _difference(
-        "the angle of a complex number is real; upstream stores a complex one and casts it", _COMPLEX, _REAL
-    ),
 }
 
 # Several scalars travel in a struct, which pymetal names after the functor: NAME_params_float. Upstream's name of it.

@@ -27,7 +27,7 @@ from examples.aten.complex_functions import (
 )
 from examples.aten.kinds import FLOATING, FLOATING_AND_COMPLEX, INTEGERS_AND_BOOL, NUMBERS
 from examples.aten.normal import logistic
-from pymetal import Complex, Floating, Integral, RealOf, T, complex64, int32, int64, metal
+from pymetal import Complex, Floating, Integral, Real, T, complex64, int32, int64, metal
 
 LN2 = math.log(2)
 LN10 = math.log(10)
@@ -285,7 +285,8 @@ def neg(x: T) -> T:
 
 @pymetal.unary
 def angle(x: Floating) -> Floating:
-    """The angle of x in the complex plane: 0, or pi for negative numbers; NaN stays."""
+    """The angle of x in the complex plane: 0, or pi for negative numbers; NaN stays. Of complex numbers, the host asks
+    for a complex one."""
     return x if math.isnan(x) else math.pi if x < 0 else 0
 
 
@@ -295,8 +296,8 @@ def angle(x: Integral) -> float:
 
 
 @angle.overload
-def angle(z: Complex) -> RealOf[Complex]:
-    return math.atan2(z.imag, z.real)
+def angle(z: Complex) -> Complex:
+    return complex(math.atan2(z.imag, z.real), 0)
 
 
 # --- rounding --------------------------------------------------------------------------------------------------------
@@ -389,10 +390,15 @@ def pow_scalar(x: Integral, *, exponent: int32) -> Integral:
 # --- named as builtins: last, as the functors above mean the builtins ------------------------------------------------
 
 
-@pymetal.unary(promotion="complex_to_float", dtypes=NUMBERS)
-def abs(x: T) -> RealOf[T]:
-    """|x|; the length of a complex number, without a square that overflows."""
+@pymetal.unary(dtypes=NUMBERS)
+def abs(x: Real) -> Real:
+    """|x|; the length of a complex number, without a square that overflows. The host asks for a complex one."""
     return builtins.abs(x)
+
+
+@abs.overload
+def abs(z: Complex) -> Complex:
+    return complex(builtins.abs(z), 0)
 
 
 @pymetal.unary(dtypes=("floating", "integral"))

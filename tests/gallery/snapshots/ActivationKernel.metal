@@ -184,10 +184,10 @@ struct log_sigmoid_forward_functor {
   }
 };
 
-// The gradient of log_sigmoid.
+// The gradient of log_sigmoid; x comes first, as in the iterator of its stub.
 struct log_sigmoid_backward_functor {
   template <typename T>
-  inline T operator()(const T grad, const T x) {
+  inline T operator()(const T x, const T grad) {
     return static_cast<T>(float(grad) * logistic(float(-x)));
   }
 };
@@ -233,7 +233,7 @@ struct hardswish_backward_functor {
 struct silu_functor {
   template <typename T>
   inline T operator()(const T x) {
-    return static_cast<T>(float(x) * logistic(float(x)));
+    return static_cast<T>(float(x) / (1.0f + precise::exp(-float(x))));
   }
 };
 
@@ -253,7 +253,7 @@ struct silu_backward_functor {
 struct glu_functor {
   template <typename T>
   inline T operator()(const T a, const T b) {
-    return static_cast<T>(float(a) * logistic(float(b)));
+    return a / (T(1) + static_cast<T>(precise::exp(float(-b))));
   }
 };
 

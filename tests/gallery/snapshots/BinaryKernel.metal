@@ -268,16 +268,35 @@ struct gcd_functor {
   }
 };
 
-// The least common multiple; divided before it is multiplied, so that only the
-// result can overflow.
+template <typename U>
+inline U least_multiple_wrapping_abs(const U a) {
+  return a < U(0) ? static_cast<U>(-ulong(a)) : a;
+}
+
+// Divided before it is multiplied, so that only the result can overflow.
+template <typename T>
+inline T least_multiple(const T a, const T b) {
+  const T divisor = gcd_functor{}(a, b);
+  return divisor == T(0)
+      ? a
+      : least_multiple_wrapping_abs(static_cast<T>(
+            ulong(static_cast<T>(c10::metal::div(a, divisor))) * ulong(b)));
+}
+
+// The least common multiple; of narrow integers the absolute value is that of
+// C++'s int, before it is narrowed.
 struct lcm_functor {
   template <typename T>
   inline T operator()(const T a, const T b) {
-    const T divisor = gcd_functor{}(a, b);
-    return divisor == T(0)
-        ? a
-        : metal::abs(static_cast<T>(
-              ulong(static_cast<T>(c10::metal::div(a, divisor))) * ulong(b)));
+    return least_multiple(a, b);
+  }
+
+  inline short operator()(const short a, const short b) {
+    return short(least_multiple(int(a), int(b)));
+  }
+
+  inline char operator()(const char a, const char b) {
+    return char(least_multiple(int(a), int(b)));
   }
 
   inline bool operator()(const bool a, const bool b) {

@@ -705,7 +705,7 @@ struct neg_functor {
 };
 
 // The angle of x in the complex plane: 0, or pi for negative numbers; NaN
-// stays.
+// stays. Of complex numbers, the host asks for a complex one.
 struct angle_functor {
   template <
       typename T,
@@ -726,9 +726,11 @@ struct angle_functor {
   }
 
   template <typename T, enable_if_t<c10::metal::is_complex_v<T>, bool> = true>
-  inline conditional_t<is_same_v<T, half2>, half, float> operator()(const T z) {
-    return static_cast<conditional_t<is_same_v<T, half2>, half, float>>(
-        precise::atan2(float(z.y), float(z.x)));
+  inline T operator()(const T z) {
+    return T(
+        static_cast<conditional_t<is_same_v<T, half2>, half, float>>(
+            precise::atan2(float(z.y), float(z.x))),
+        conditional_t<is_same_v<T, half2>, half, float>(0));
   }
 };
 
@@ -892,7 +894,8 @@ struct pow_scalar_functor {
   }
 };
 
-// |x|; the length of a complex number, without a square that overflows.
+// |x|; the length of a complex number, without a square that overflows. The
+// host asks for a complex one.
 struct abs_functor {
   template <typename U>
   static inline float complex_abs(const U z) {
@@ -924,8 +927,9 @@ struct abs_functor {
   }
 
   template <typename T, enable_if_t<c10::metal::is_complex_v<T>, bool> = true>
-  inline conditional_t<is_same_v<T, half2>, half, float> operator()(const T x) {
-    return complex_abs(x);
+  inline T operator()(const T z) {
+    return T(
+        complex_abs(z), conditional_t<is_same_v<T, half2>, half, float>(0));
   }
 };
 
@@ -1647,8 +1651,8 @@ REGISTER_UNARY_OP(angle, short, float);
 REGISTER_UNARY_OP(angle, uchar, float);
 REGISTER_UNARY_OP(angle, char, float);
 REGISTER_UNARY_OP(angle, bool, float);
-REGISTER_UNARY_OP(angle, float2, float);
-REGISTER_UNARY_OP(angle, half2, half);
+REGISTER_UNARY_OP(angle, float2, float2);
+REGISTER_UNARY_OP(angle, half2, half2);
 
 REGISTER_UNARY_OP(floor, float, float);
 REGISTER_UNARY_OP(floor, half, half);
@@ -1710,8 +1714,8 @@ REGISTER_UNARY_OP(abs, int, int);
 REGISTER_UNARY_OP(abs, short, short);
 REGISTER_UNARY_OP(abs, uchar, uchar);
 REGISTER_UNARY_OP(abs, char, char);
-REGISTER_UNARY_OP(abs, float2, float);
-REGISTER_UNARY_OP(abs, half2, half);
+REGISTER_UNARY_OP(abs, float2, float2);
+REGISTER_UNARY_OP(abs, half2, half2);
 
 REGISTER_UNARY_OP(round, float, float);
 REGISTER_UNARY_OP(round, half, half);
