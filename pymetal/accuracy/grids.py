@@ -28,7 +28,7 @@ def edges(dtype: torch.dtype) -> Tensor:
     if not dtype.is_floating_point:
         info = torch.iinfo(dtype)
         wanted = {0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.max // 2, info.min, info.min + 1, info.min // 2}
-        wanted |= {-1, -2, -3, -100} if info.min < 0 else {128, 200}
+        wanted |= {-1, -2, -3, -100} if info.min < 0 else {128, 200, info.max // 2 + 1}
         return torch.tensor(sorted(wanted), dtype=dtype)
     info_f = torch.finfo(dtype)
     least = info_f.smallest_normal * info_f.eps

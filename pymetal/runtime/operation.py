@@ -292,7 +292,8 @@ class Operation:
 def _loaded(operand: torch.Tensor | Number, element: DType, device: torch.device) -> torch.Tensor:
     """An operand of a reference as a kernel loads it: no double, unless the element type is one."""
     if isinstance(operand, torch.Tensor):
-        tensor = operand
+        # A byte of bool memory may have any value.
+        tensor = operand.view(torch.uint8) != 0 if operand.dtype == torch.bool else operand
     elif element.kind in INTEGRAL:
         assert isinstance(operand, int)
         tensor = torch.tensor(wrap(operand, element.torch), dtype=element.torch, device=device)
