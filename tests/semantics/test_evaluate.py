@@ -146,9 +146,11 @@ def shifted(a: T, k: T = 0) -> T:
 def test_operands_next_to_half_are_rounded_once_under_opmath(dtype: torch.dtype) -> None:
     """Numbers and 0-dim tensors of other dtypes become float, not half; the values are those of float32's `/`."""
     x = torch.tensor([1.0, 3388.0, 100.0], dtype=dtype)
-    numbers = [0.1, 65519.9, 70000, 524288.0, 2.0**64, -(2.0**70), 2**64 - 1, 1e300, True]
+    numbers: list[float] = [0.1, 65519.9, 70000, 524288.0, 2.0**64, -(2.0**70), 2**64 - 1, 1e300, True]
     tensors = [torch.tensor(v) for v in (0.1, 2049.0, 524288.0, 16777217, True)]
-    for value in [*numbers, *tensors, torch.tensor(0.1, dtype=torch.float64), torch.tensor(70000, dtype=torch.uint32)]:
+    tensors += [torch.tensor(0.1, dtype=torch.float64), torch.tensor(70000, dtype=torch.uint32)]
+    values: list[float | Tensor] = [*numbers, *tensors]
+    for value in values:
         single = torch.tensor(float(value), dtype=torch.float64).float()
         for args, wanted in (((x, value), x.float() / single), ((value, x), single / x.float())):
             toolbox.assert_equal(quotient.reference(*args), wanted.to(dtype))
