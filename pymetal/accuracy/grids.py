@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from pymetal.ops.integers import from_wide, shifted
+
 
 def edges(dtype: torch.dtype) -> Tensor:
     """The values at which implementations differ.
@@ -26,7 +28,7 @@ def edges(dtype: torch.dtype) -> Tensor:
     if not dtype.is_floating_point:
         info = torch.iinfo(dtype)
         wanted = {0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.max // 2, info.min, info.min + 1, info.min // 2}
-        wanted |= {-1, -2, -3, -100} if info.min < 0 else {128, 200}
+        wanted |= {-1, -2, -3, -100} if info.min < 0 else {128, 200, info.max // 2 + 1}
         return torch.tensor(sorted(wanted), dtype=dtype)
     info_f = torch.finfo(dtype)
     least = info_f.smallest_normal * info_f.eps
@@ -72,8 +74,11 @@ def integers(dtype: torch.dtype, count: int, seed: int = 0) -> Tensor:
         return torch.randint(0, 2, (count,), generator=torch.Generator().manual_seed(seed)).bool()
     info = torch.iinfo(dtype)
     generator = torch.Generator().manual_seed(seed)
-    high = info.max if dtype is torch.int64 else info.max + 1
-    whole = torch.randint(info.min, high, (count,), generator=generator, dtype=torch.int64)
+    if info.bits == 64:  # torch.randint does not reach the last value, nor beyond int64
+        low, high = (torch.randint(0, 1 << 32, (count,), generator=generator, dtype=torch.int64) for _ in range(2))
+        whole = (high << 32) | low
+    else:
+        whole = torch.randint(info.min, info.max + 1, (count,), generator=generator, dtype=torch.int64)
     down = torch.randint(0, info.bits, (count,), generator=generator)
     down[: count // 2] = 0
-    return (whole >> down).to(dtype)
+    return from_wide(shifted(whole, down) if dtype is torch.uint64 else whole >> down, dtype)

@@ -7,6 +7,7 @@ computes with, each with its neighbours: a `<` in place of `<=` shows nowhere el
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from pymetal.accuracy import grids
+from pymetal.ops.integers import from_wide, to_wide
 
 _LONGEST_GRID = 1 << 16  # combinations
 
@@ -68,10 +70,11 @@ def as_float_holds_it(x: Tensor) -> Tensor:
     """The integers of `x` with so few leading bits that float32 holds them exactly."""
     if x.dtype.itemsize < 4:
         return x
-    wide = x.view(torch.int64) if x.dtype is torch.uint64 else x.long()
+    wide = to_wide(x)
     last = (torch.frexp(wide.abs().double()).exponent.long() - 24).clamp(0, 39)
-    cut = (wide >> last) << last
-    return cut.view(torch.uint64) if x.dtype is torch.uint64 else cut.to(x.dtype)
+    if x.dtype is torch.uint64:
+        last = torch.where(wide < 0, 40, last)  # from 2**63 on
+    return from_wide((wide >> last) << last, x.dtype)
 
 
 def special_grid(dtype: torch.dtype, count: int, numbers: Sequence[float] = ()) -> Tensor:
@@ -85,13 +88,10 @@ def special_grid(dtype: torch.dtype, count: int, numbers: Sequence[float] = ()) 
     if dtype.is_complex or dtype is torch.bool:
         return found[:: 1 if count < 2 else 3] if dtype.is_complex else found
     info = torch.iinfo(dtype)
-    extra = [int(n) + d for n in numbers if n == n and abs(n) < 1 << 62 for d in (-1, 0, 1)]
-    own = torch.tensor([n for n in extra if info.min <= n <= info.max], dtype=torch.int64)
-    small = torch.arange(-20 if info.min < 0 else 0, 21) if count == 1 else torch.tensor([], dtype=torch.int64)
-    if dtype is torch.uint64:
-        return found
-    merged = sorted({*found.tolist(), *own[:100].tolist(), *small.tolist()})
-    return torch.tensor(merged, dtype=torch.int64).to(dtype)
+    extra = [int(n) + d for n in numbers if math.isfinite(n) for d in (-1, 0, 1)]
+    own = [n for n in extra if info.min <= n <= info.max]
+    small = range(-20 if info.min < 0 else 0, 21) if count == 1 else ()
+    return torch.tensor(sorted({*found.tolist(), *own[:100], *small}), dtype=dtype)
 
 
 def _nans(dtype: torch.dtype) -> Tensor:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
 from pymetal import ir
 from pymetal.accuracy.samples import Samples, samples
-from pymetal.dtypes import DType, Kind
+from pymetal.dtypes import INTEGRAL, DType, Kind, wrap
 from pymetal.runtime.operation import Operation
 
 Scalars = dict[str, Any]
+_WIDEST = {Kind.FLOATING: torch.float64, Kind.COMPLEX: torch.complex128}
 
 
 def overload_of(functor: Operation, element: DType) -> ir.Overload:
@@ -52,9 +54,11 @@ def scalars_for(functor: Operation, element: DType, given: Scalars) -> Scalars:
         value: Any = given.get(param.name, (2 if integral else 0.5) if default is None else default)
         if dtype.kind is not Kind.COMPLEX and isinstance(value, complex):
             value = value.real
-        if dtype.kind in (Kind.SIGNED, Kind.UNSIGNED, Kind.BOOL) and value != int(value):
-            value = 1
-        found[param.name] = torch.tensor(value).to(dtype.torch).item()
+        if dtype.kind in INTEGRAL:
+            whole = int(value) if math.isfinite(value) and value == int(value) else 1
+            found[param.name] = torch.tensor(wrap(whole, dtype.torch), dtype=dtype.torch).item()
+        else:
+            found[param.name] = torch.tensor(value, dtype=_WIDEST[dtype.kind]).to(dtype.torch).item()
     return found
 
 
@@ -64,8 +68,8 @@ def numbers_of(functor: Operation, element: DType, scalars: Scalars) -> list[flo
     for body in bodies(functor, element):
         for expr in ir.expressions(body):
             if isinstance(expr, ir.Const) and not isinstance(expr.value, complex) and expr.value not in (0, 1, True):
-                found.setdefault(float(expr.value))
-    found |= dict.fromkeys(float(value) for value in scalars.values() if not isinstance(value, complex))
+                found.setdefault(expr.value)  # an integer as it is: a float has 53 bits of it
+    found |= dict.fromkeys(value for value in scalars.values() if not isinstance(value, complex))
     return [n for n in found if n not in (float("inf"), float("-inf")) and n == n]
 
 

@@ -21,7 +21,7 @@ from pymetal.codegen.registrations import Registration, registrations
 from pymetal.dtypes import BY_METAL, DType, Kind
 from pymetal.errors import CallError, DeviceError, nearest
 from pymetal.host import float_mode
-from pymetal.runtime.arguments import check_scalar
+from pymetal.runtime.arguments import check_scalar, low_bits
 from pymetal.runtime.operation import Operation
 from pymetal.runtime.plan import Number
 
@@ -214,7 +214,7 @@ def _number(value: Number, dtype: DType) -> int | float | list[float]:
             return float(value)
         case _:
             assert not isinstance(value, complex)
-            return int(bool(value)) if dtype.kind is Kind.BOOL else int(value)
+            return int(bool(value)) if dtype.kind is Kind.BOOL else low_bits(int(value))
 
 
 def _number_bytes(value: Number, dtype: DType) -> bytes:

@@ -17,18 +17,17 @@ from pymetal.codegen.format import format_metal
 from pymetal.codegen.functor_text import FunctorText, functor_text
 from pymetal.codegen.metal_file import Entry, metal_file
 from pymetal.codegen.names import functor_name, helper_name
-from pymetal.dtypes import INTEGRAL, DType, listed
+from pymetal.dtypes import DOUBLES, INTEGRAL, DType, listed, wrap
 from pymetal.errors import CallError, PyMetalError, public
 from pymetal.frontend.annotations import Definition
 from pymetal.frontend.overloads import Body, check_functor
 from pymetal.frontend.ways_out import decorated
 from pymetal.ir import CheckedFunction
 from pymetal.promotion import Promotion
-from pymetal.runtime.arguments import low_bits
 from pymetal.runtime.device import device_of
 from pymetal.runtime.dispatch import Caller
-from pymetal.runtime.plan import broadcast, describe
-from pymetal.semantics.interpreter import evaluate
+from pymetal.runtime.plan import Number, broadcast, describe
+from pymetal.semantics.interpreter import convert, evaluate
 
 _log = logging.getLogger(__name__)
 
@@ -233,11 +232,11 @@ class Operation:
         element, function, result = caller.reference(described)
         shape, compute = broadcast(self.name, [o.shape for o in described]), caller.compute(element)
         caller.bind(numbers, [ir.resolved(p.type, compute) for p in function.scalars])  # refuses what does not fit
-        exact = (o if element.kind in INTEGRAL or type(o) is not int else float(o) for o in operands)
-        tensors = (torch.as_tensor(low_bits(o) if type(o) is int else o, device=device) for o in exact)
+        loaded = (_loaded(o, element, device) for o in operands)
         # Only what has dimensions takes the common dtype first.
-        converted = ((t.to(element.torch) if t.dim() else t).to(compute.torch) for t in tensors)
-        return evaluate(function, compute, [o.expand(shape) for o in converted], numbers).to(result.torch)
+        met = (convert(t, element.torch) if t.dim() else t for t in loaded)
+        converted = [convert(t, compute.torch).expand(shape) for t in met]
+        return evaluate(function, compute, converted, numbers).to(result.torch)
 
     # --- running ---
 
@@ -290,6 +289,25 @@ class Operation:
     def __repr__(self) -> str:
         left_out = ", ".join(map(str, self.left_out))
         return f"<pymetal.{self.arity.name} {self._written}{f'; not for {left_out}' if left_out else ''}>"
+
+
+def _loaded(operand: torch.Tensor | Number, element: DType, device: torch.device) -> torch.Tensor:
+    """An operand of a reference as a kernel loads it: no double, unless the element type is one."""
+    if isinstance(operand, torch.Tensor):
+        # A byte of bool memory may have any value.
+        tensor = operand.view(torch.uint8) != 0 if operand.dtype == torch.bool else operand
+    elif element.kind in INTEGRAL:
+        assert isinstance(operand, int)
+        tensor = torch.tensor(wrap(operand, element.torch), dtype=element.torch, device=device)
+    else:
+        dtype = torch.complex128 if isinstance(operand, complex) else torch.float64
+        tensor = torch.tensor(operand, dtype=dtype, device=device)
+    if element in DOUBLES or tensor.dtype not in _SINGLE:
+        return tensor
+    return tensor.to(_SINGLE[tensor.dtype])
+
+
+_SINGLE = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 
 
 def metal_text(operations: Iterable[Operation]) -> str:

@@ -14,7 +14,7 @@ import torch
 from typing_extensions import assert_never
 
 from pymetal import dtypes, ir
-from pymetal.dtypes import DType
+from pymetal.dtypes import DType, wrap
 from pymetal.ops import integers
 
 Scalar = bool | int | float | complex
@@ -81,8 +81,8 @@ class Evaluation:
         if dtype.is_floating_point or dtype.is_complex:
             number = torch.tensor(float(value), dtype=torch.float64, device=self.device)
             return (number if self.widen else number.float()).to(dtype)
-        wrapped = value - (1 << 64) if value >= 1 << 63 else value  # uint64's upper half
-        return torch.tensor(wrapped, device=self.device).to(dtype)
+        whole = bool(value) if dtype == torch.bool else wrap(int(value), dtype)
+        return torch.tensor(whole, dtype=dtype, device=self.device)
 
     def call(self, function: ir.Function, args: Sequence[torch.Tensor]) -> torch.Tensor:
         """The value of a function, in the shape of the whole."""

@@ -11,7 +11,7 @@ import written
 
 import pymetal
 from examples.logaddexp import logaddexp
-from pymetal import dtypes
+from pymetal import T, dtypes
 from pymetal.accuracy.budget import parse_budget
 from pymetal.accuracy.compare import best, compare
 from pymetal.accuracy.samples import as_float_holds_it, every_value, samples
@@ -75,6 +75,43 @@ def test_integers_that_float_holds() -> None:
     assert [int(float(torch.tensor(float(v), dtype=torch.float32))) for v in kept.tolist()] == kept.tolist()
     assert kept[-2:].tolist() == [5, 0]
     assert kept[1] == -(2**63)
+
+
+ANY = [torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.int64, torch.bool]
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.parametrize("dtype", [*ANY, torch.complex64, torch.complex32, torch.bfloat16])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_every_dtype_has_samples(dtype: torch.dtype, count: int) -> None:
+    """Also of uint64: both halves, and the neighbours of the text's own numbers; floats hold those that they should."""
+    number = 2**63 + 1025
+    drawn = samples(dtype, count, [3, number])
+    assert {t.dtype for t in drawn.tensors} == {dtype}
+    if dtype is torch.uint64:
+        values = drawn.tensors[0].tolist()
+        assert {number - 1, number, number + 1, 2**64 - 1, 2**63, 0} <= set(values)
+        assert 0.2 < sum(v >= 2**63 for v in values) / len(values) < 0.6
+        for v in samples(dtype, count, exact_in_float=True).tensors[0].tolist()[-500:]:
+            assert v == 0 or (v & -v) << 24 > v, v
+
+
+@pymetal.unary(dtypes=(torch.uint64, torch.uint32, torch.uint16))
+def mixed_bits(a: T, k: T = 1) -> T:
+    return (a ^ 12345) * 3 if a < 54321 else a // 7 + k
+
+
+@pymetal.unary(dtypes=torch.uint64)
+def far(a: T, k: T = 9223372036854775809) -> float:
+    return float((a ^ k) & 9223372036854775808)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("functor", [mixed_bits, far])
+def test_check_takes_the_wide_unsigned_dtypes(functor: pymetal.Functor) -> None:
+    result = check(functor, Options())
+    assert [m.dtype for m in result.measurements] == [d.name for d in functor.ir.domain]
+    assert not result.findings
 
 
 def test_early_rounding_is_told_apart_and_opmath_is_proposed() -> None:

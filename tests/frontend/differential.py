@@ -1,4 +1,8 @@
-"""Random functors computed three times: by the reference, by their Metal text on the host device, and by Python."""
+"""Random functors computed three times: by the reference, by their Metal text on the host device, and by Python.
+
+Each is also called once with a number, or a 0-dim tensor of another dtype, for one of its operands; of the functors of
+floats half are then decorated with `opmath=True`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import grammar
@@ -15,6 +20,7 @@ import torch
 
 from pymetal import host
 from pymetal.codegen.metal_file import headers
+from pymetal.dtypes import wrap
 from pymetal.functor import Functor
 
 DTYPES = {
@@ -40,6 +46,11 @@ class Program:
     text: str
     kind: str
     functor: Functor
+    opmath: Functor | None = None  # the same with opmath=True, for the calls
+
+    @property
+    def called(self) -> Functor:
+        return self.opmath or self.functor
 
     @property
     def dtypes(self) -> tuple[torch.dtype, ...]:
@@ -82,7 +93,13 @@ def write(folder: Path, seed: int) -> Program:
     kind = grammar.KINDS[(0, 0, 0, 0, 1, 1, 1, 1, 2, 3)[seed % 10]]
     text = grammar.Writer(seed, kind).text()
     try:
-        return Program(text, kind, toolbox.load(folder, text, grammar.PRELUDE).f)
+        functor = toolbox.load(folder, text, grammar.PRELUDE).f
+        if kind != "floating" or seed % 3 == 0:
+            return Program(text, kind, functor)
+        head, binary, body = text.rpartition('@pymetal.binary(dtypes="floating"')
+        return Program(
+            text, kind, functor, toolbox.load(folder, f"{head}{binary}, opmath=True{body}", grammar.PRELUDE).f
+        )
     except Exception as error:
         raise Mismatch(text, f"{type(error).__name__}: {error}") from error
 
@@ -108,13 +125,13 @@ def compiled(programs: Sequence[Program]) -> Any:
     return library
 
 
-def python(program: Program, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+def python(program: Program, dtype: torch.dtype, given: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
     """What Python computes, one pair of operands after the other, and where all implementations agree on it."""
     names = scalars.names(str(dtype).removeprefix("torch."))
     names.update(grammar.TABLES, LIMIT=5, HALF=0.5)
     exec(compile("from __future__ import annotations\n" + program.text, "<program>", "exec", dont_inherit=True), names)
     body = names[program.functor.name]
-    a, b = (scalars.numbers(t) for t in INPUTS[dtype])
+    a, b = (scalars.numbers(t) for t in given)
     values, exact = [], []
     for x, y in zip(a, b, strict=True):
         before = scalars.Complex.rounding
@@ -132,7 +149,7 @@ def compare(program: Program, run: Callable[[torch.dtype, list[torch.Tensor]], t
     for dtype in program.dtypes:
         given = INPUTS[dtype]
         try:
-            wanted, exact = python(program, dtype)
+            wanted, exact = python(program, dtype, given)
             reference = program.functor.reference(*given)
             _assert_equal(run(dtype, given), reference, exact, given)
         except Exception as error:
@@ -141,6 +158,75 @@ def compare(program: Program, run: Callable[[torch.dtype, list[torch.Tensor]], t
             _assert_equal(reference, wanted, exact, given)
         except Exception as error:
             raise Mismatch(program, f"reference against Python, {dtype}: {error!r}") from error
+
+
+# What is passed for an operand: numbers, and 0-dim tensors of dtypes that give way to those of the kind.
+NUMBERS: dict[str, tuple[Any, ...]] = {
+    "floating": (
+        0.1, -2.5, 3, True, 2049, 65519.9, 70000, 524288.0, 2.0**64, -(2.0**70), 1e300, 2**63, 2**64 - 1, -(2**63),
+        float("inf"), float("-inf"), float("nan"), 1e-30,
+    ),
+    "integral": (0, 1, -1, 3, True, 255, -129, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63)),
+    "bool": (True, False),
+    "complex": (2, -1.5, 1j, 2 - 1j, True),
+}  # fmt: skip
+NUMBERS["float32"], NUMBERS["int8"] = NUMBERS["floating"], NUMBERS["integral"]
+ZERO_DIM = {
+    "floating": (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool),
+    "integral": (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
+    "bool": (torch.bool,),
+    "complex": (torch.complex64, torch.complex32, torch.float32, torch.int64, torch.bool),
+}
+
+
+def mixed(program: Program, seed: int) -> tuple[torch.dtype, list[Any], list[torch.Tensor]]:
+    """A dtype, the operands of a call, one of them a number or of no dimensions; and the values that they mean."""
+    random = Random(seed)
+    dtype = random.choice(program.dtypes)
+    place, number = random.randrange(2), random.choice(NUMBERS[program.kind])
+    value: Any = number
+    if random.random() < 0.5:
+        of = random.choice(ZERO_DIM[program.kind])
+        if of.is_complex:
+            value = torch.tensor(number, dtype=torch.complex128).to(of)
+        elif of.is_floating_point:
+            value = torch.tensor(number.real, dtype=torch.float64).to(of)
+        else:
+            kept = int(number.real) if abs(number) < 1 << 64 else 5
+            value = torch.tensor(wrap(kept, of), dtype=of)
+    compute = torch.float32 if program.opmath else dtype
+    if isinstance(value, torch.Tensor):
+        single = value.float() if value.dtype is torch.float64 else value
+    elif program.kind == "integral":
+        single = torch.tensor(wrap(value, dtype), dtype=dtype)
+    else:
+        wide = torch.complex128 if isinstance(value, complex) else torch.float64
+        single = torch.tensor(value, dtype=wide).to(torch.complex64 if isinstance(value, complex) else torch.float32)
+    given: list[Any] = list(INPUTS[dtype])
+    meant = [t.to(compute) for t in given]
+    given[place] = value
+    if compute is torch.complex32:
+        single = single.to(torch.complex64)
+    meant[place] = single.to(compute).expand(meant[1 - place].shape).contiguous()
+    return dtype, given, meant
+
+
+def compare_mixed(program: Program, seed: int) -> None:
+    """Compares a call, the reference and Python for operands as `mixed` makes them.
+
+    Raises:
+        Mismatch: two differ.
+    """
+    dtype, given, meant = mixed(program, seed)
+    shown = next(o for o in given if not isinstance(o, torch.Tensor) or not o.dim())
+    try:
+        wanted, exact = python(program, meant[0].dtype, meant)
+        reference = program.called.reference(*given)
+        _assert_equal(program.called(*given), reference, exact, meant)
+        _assert_equal(reference, wanted.to(dtype), exact, meant)
+    except Exception as error:
+        how = "opmath=True, " if program.opmath else ""
+        raise Mismatch(program, f"{how}{dtype} with {shown!r}: {error!r}") from error
 
 
 def _assert_equal(actual: torch.Tensor, expected: torch.Tensor, where: torch.Tensor, given: list[torch.Tensor]) -> None:
@@ -173,3 +259,11 @@ def check(folder: Path, seeds: Sequence[int]) -> Iterator[Mismatch]:
             compare(program, run)
         except Mismatch as mismatch:
             yield mismatch.of(seed)
+    with toolbox.batch("ieee"):
+        for seed, program in programs:
+            program.called.jit_source(*mixed(program, seed)[1])
+        for seed, program in programs:
+            try:
+                compare_mixed(program, seed)
+            except Mismatch as mismatch:
+                yield mismatch.of(seed)

@@ -661,6 +661,8 @@ def test_bytes_of_bool_memory_are_truth_values() -> None:
             (negated(a), numbers[0] == 0),
             (total(a, b), numbers[0] + numbers[1] > 0),
             (equal(a, b), numbers[0] == numbers[1]),
+            (negated.reference(a), numbers[0] == 0),
+            (equal.reference(a, b), numbers[0] == numbers[1]),
         ):
             assert torch.equal(found.view(torch.uint8), wanted.view(torch.uint8))
         assert torch.equal(widened(a), numbers[0])

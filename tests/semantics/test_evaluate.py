@@ -11,11 +11,13 @@ import pytest
 import toolbox
 import torch
 
+import pymetal
 from examples.addcmul import addcmul
 from examples.atan2 import atan2
 from examples.gelu_tanh import gelu_tanh
 from examples.logaddexp import logaddexp
 from examples.smooth_l1 import smooth_l1
+from pymetal import T
 from pymetal.functor import Functor
 
 Tensor = torch.Tensor
@@ -127,3 +129,47 @@ def test_an_undecorated_body_is_a_third_witness() -> None:
     for functor, inputs in ((atan2, (x, y)), (functors.log_normal, (x,)), (functors.reserved, (x, y))):
         body: Callable[..., torch.Tensor] = functor.__wrapped__  # of functools.wraps
         torch.testing.assert_close(body(*inputs), functor.reference(*inputs), rtol=1e-6, atol=1e-6)
+
+
+@pymetal.binary(dtypes="floating", opmath=True)
+def quotient(a: T, b: T) -> T:
+    return a / b
+
+
+@pymetal.unary(dtypes=("integral", "bool", torch.uint64))
+def shifted(a: T, k: T = 0) -> T:
+    return a ^ k
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_operands_next_to_half_are_rounded_once_under_opmath(dtype: torch.dtype) -> None:
+    """Numbers and 0-dim tensors of other dtypes become float, not half; the values are those of float32's `/`."""
+    x = torch.tensor([1.0, 3388.0, 100.0], dtype=dtype)
+    numbers: list[float] = [0.1, 65519.9, 70000, 524288.0, 2.0**64, -(2.0**70), 2**64 - 1, 1e300, True]
+    tensors = [torch.tensor(v) for v in (0.1, 2049.0, 524288.0, 16777217, True)]
+    tensors += [torch.tensor(0.1, dtype=torch.float64), torch.tensor(70000, dtype=torch.uint32)]
+    values: list[float | Tensor] = [*numbers, *tensors]
+    for value in values:
+        single = torch.tensor(float(value), dtype=torch.float64).float()
+        for args, wanted in (((x, value), x.float() / single), ((value, x), single / x.float())):
+            toolbox.assert_equal(quotient.reference(*args), wanted.to(dtype))
+            toolbox.assert_equal(quotient(*args), wanted.to(dtype))
+
+
+def test_numbers_next_to_doubles_are_doubles() -> None:
+    x = torch.tensor([3.0], dtype=torch.float64)
+    for value in (0.1, 1e300, 2**53 + 1):
+        assert quotient.reference(x, value).item() == 3.0 / value
+
+
+@pytest.mark.host
+def test_scalars_beyond_int64_keep_every_bit() -> None:
+    x = torch.tensor([0, 1], dtype=torch.uint64)
+    for value in (2**63, 2**64 - 1, 2**53 + 1, 2.0**63):
+        for call in (shifted, shifted.reference):
+            assert call(x, value).tolist() == [int(value), int(value) ^ 1]
+    truth = torch.tensor([False, True])
+    for number in (2.0**64, 2.0**70, 1e300):
+        for call in (shifted, shifted.reference):
+            assert call(truth, number).tolist() == [True, False]
