@@ -16,7 +16,7 @@ from pymetal.runtime.operation import metal_text
 def emit(functors: Iterable[Functor] | Functor, path: str | os.PathLike[str]) -> str:
     """Writes one `.metal` file with all of `functors` and returns its text.
 
-    The file is replaced atomically, and not written if it has the same text.
+    The file is replaced atomically, and not written if it has the same text; a pipe is written to.
 
     Args:
         functors: one functor, or several with different names.
@@ -27,18 +27,5 @@ def emit(functors: Iterable[Functor] | Functor, path: str | os.PathLike[str]) ->
         OSError: the file cannot be written.
     """
     text = metal_text([functors] if isinstance(functors, Functor) else functors)
-    write_whole(Path(path), text)
+    atomic.write_text(Path(path), text)
     return text
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replaces the file at `path` atomically, keeping its mode; does nothing if it has this text already."""
-    try:
-        if path.read_text(encoding="utf-8") == text:
-            return
-        mode = path.stat().st_mode & 0o7777
-    except (OSError, UnicodeDecodeError):
-        umask = os.umask(0)
-        os.umask(umask)
-        mode = 0o666 & ~umask
-    atomic.replace(path, text.encode(), mode)

@@ -30,6 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=_version())
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if any("\0" in a for a in arguments):
+        print("pymetal: an argument contains a NUL character", file=sys.stderr)
+        return 2
     chosen = next((a for a in arguments if not a.startswith("-")), None)
     for name, summary in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=summary, description=summary)

@@ -35,6 +35,13 @@ class Row:
     ratio: float | None
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < 3600:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 3600")
+    return seconds
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.add_argument("file", metavar="FILE.py", help="the Python file with the functors")
@@ -42,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", metavar="torch.NAME", help="the torch operator; default: the one of its name")
     parser.add_argument("--device", default="cpu", choices=("cpu", "mps"), help="the device of the tensors")
     parser.add_argument("--dtype", action="append", metavar="D", help="such as float16; default: all registered")
-    parser.add_argument("--seconds", type=float, default=0.1, help="the least time of each measurement")
+    parser.add_argument("--seconds", type=_seconds, default=0.1, help="the least time of each measurement")
     parser.add_argument("--json", action="store_true", help="print one JSON array")
 
 

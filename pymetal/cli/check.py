@@ -13,13 +13,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pymetal import atomic
 from pymetal.check.run import PARTS, CheckResult, Options, check, elements, steps
 from pymetal.check.torch_operators import AgainstError
 from pymetal.cli import UsageError
 from pymetal.cli.load import load_functors, print_notes
 from pymetal.dtypes import BY_NAME
 from pymetal.errors import nearest
-from pymetal.files import write_whole
 from pymetal.functor import Functor
 from pymetal.host import float_mode
 from pymetal.runtime.operation import Operation
@@ -170,7 +170,7 @@ def _report(results: Sequence[CheckResult], folder: Path, file: str, quiet: bool
         with progress(len(results), quiet) as step:
             text = page(results, Path(file).name, step)
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / "index.html", text)
+        atomic.write_text(folder / "index.html", text)
     except OSError as error:
         raise UsageError(f"--report: {folder}: {error.strerror or error}") from error
     if not quiet:

@@ -14,7 +14,7 @@ from pymetal.runtime.operation import metal_text
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments."""
     parser.add_argument("file", metavar="FILE.py", help="the Python file with the functors")
-    parser.add_argument("-o", "--output", metavar="OUT.metal", help="write there instead of to standard output")
+    parser.add_argument("-o", "--output", metavar="OUT.metal", help="write there; `-` is standard output")
     parser.add_argument("--only", metavar="NAME", action="append", help="emit this functor; may be repeated")
 
 
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     """Emits; returns the exit code."""
     functors = load_functors(args.file, args.only)
     print_notes(functors)
-    if args.output is None:
+    if args.output in (None, "-"):
         sys.stdout.write(metal_text(functors))
         return 0
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.machinery
 import importlib.util
 import sys
 import traceback
@@ -25,11 +26,15 @@ def load_functors(path: str, only: Sequence[str] | None = None) -> list[Functor]
         PyMetalError: a functor in it is wrong.
     """
     file = Path(path)
-    if not file.is_file():
+    try:
+        exists = file.is_file()
+    except OSError as error:  # the name is too long
+        raise UsageError(f"{path[:200]}: {error.strerror}") from error
+    if not exists:
         raise UsageError(f"{path}: no such file")
     name = f"pymetal_file_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
+    if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
         raise UsageError(f"{path}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # pickling and `inspect` look modules up by name
@@ -43,7 +48,7 @@ def load_functors(path: str, only: Sequence[str] | None = None) -> list[Functor]
         place = f"{last.filename}:{last.lineno}" if last.filename == str(file) else path
         if isinstance(error, SyntaxError) and error.lineno:
             place = f"{error.filename}:{error.lineno}"
-        raise UsageError(f"{place}: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{place}: {type(error).__name__}: {_message(error)}") from error
     finally:
         sys.path.pop(0)
     found = {f.name: f for f in vars(module).values() if isinstance(f, Functor) and f.__module__ == name}
@@ -60,6 +65,13 @@ def load_functors(path: str, only: Sequence[str] | None = None) -> list[Functor]
                 + f" It has {', '.join(found)}."
             )
     return [found[n] for n in dict.fromkeys(only)]
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "(it cannot be printed)"
 
 
 def print_notes(functors: Sequence[Functor]) -> None:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pymetal import ir
+from pymetal import atomic, ir
 from pymetal.debug.explain import explain
 from pymetal.ir.print import show
 from pymetal.runtime.dispatch import Planned
@@ -50,7 +50,7 @@ class StageHandler(logging.Handler):
         name = f"{next(self._count):03d}-{subject}.{stage}"
         try:
             path = folder() / name
-            path.write_text(text, encoding="utf-8")
+            atomic.write_text(path, text)
             kept = str(path)
         except OSError as error:
             kept = f"not kept: {error}; set PYMETAL_DEBUG_DIR to a folder that can be written"

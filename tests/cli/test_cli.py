@@ -238,3 +238,57 @@ def test_a_reader_that_goes_away() -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert b"Traceback" not in process.stderr.read()
+
+
+def test_output_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files are replaced whole, links stay links, pipes are written to, and nothing else is touched."""
+    source, text = tmp_path / "two.py", tmp_path / "out.metal"
+    source.write_text(TWO)
+    link = tmp_path / "link.metal"
+    link.symlink_to("out.metal")
+    assert main(["emit", str(source), "-o", str(link)]) == 0
+    assert link.is_symlink()
+    wanted = text.read_text()
+    assert "struct second_functor" in wanted
+    capsys.readouterr()
+    assert main(["emit", str(source), "-o", "-"]) == 0
+    assert capsys.readouterr().out == wanted
+    reader, writer = os.pipe()
+    assert main(["emit", str(source), "-o", f"/dev/fd/{writer}"]) == 0
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == wanted
+    os.mkfifo(tmp_path / "unread")
+    for path, message in {
+        tmp_path / "unread": "No such device or address",
+        "/dev/null": "it is neither a file nor a pipe",
+        "/dev/full": "it is neither a file nor a pipe",
+        tmp_path: "Is a directory",
+        "a" * 5000: "File name too long",
+    }.items():
+        assert main(["emit", str(source), "-o", str(path)]) == 2
+        assert message in capsys.readouterr().err
+    assert {p.name for p in tmp_path.iterdir()} - {"__pycache__"} == {"two.py", "out.metal", "link.metal", "unread"}
+
+
+UNPRINTABLE = "class Broken(Exception):\n    def __str__(self):\n        raise ValueError\n\nraise Broken\n"
+
+
+def test_hostile_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is one line and exit code 2."""
+    broken, two = tmp_path / "broken.py", tmp_path / "two.py"
+    broken.write_text(UNPRINTABLE)
+    two.write_text(TWO)
+    cases: dict[str, list[str]] = {
+        "an argument contains a NUL character": ["emit", "a\0b.py"],
+        "File name too long": ["check", "a" * 5000 + ".py"],
+        "Broken: (it cannot be printed)": ["emit", str(broken)],
+        "not a Python file": ["emit", torch._C.__file__],
+        "nan is not between 0 and 3600": ["bench", str(two), "--seconds", "nan"],
+    }
+    for message, arguments in cases.items():
+        assert main(arguments) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert "Traceback" not in error
+        assert len(error) < 1000
