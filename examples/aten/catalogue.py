@@ -48,6 +48,14 @@ def _polynomial(function: Callable[..., Tensor]) -> Row:
     return Row(function, floor=1.0, ranges=((0.03, 1.0), None), degree=True, whole=4)
 
 
+def _lcm(a: Tensor, b: Tensor) -> Tensor:
+    """C++ takes the absolute value of an int: what is narrower is narrowed after that."""
+    if a.dtype is torch.bool:
+        return a & b
+    found = elementwise.on_integers(math.lcm, a, b)
+    return found if a.dtype.itemsize < 4 else found.abs()
+
+
 def _logit_backward(grad: Tensor, x: Tensor, *, eps: float) -> Tensor:
     result: Tensor = aten.logit_backward(grad, x, None if eps < 0 else eps)
     return result
@@ -172,7 +180,7 @@ CATALOGUE: dict[str, Row] = {
     "remainder": Row(_on_integers(torch.remainder, _remainder)),
     "fmod": Row(_on_integers(torch.fmod, _fmod)),
     "gcd": Row(lambda a, b: elementwise.on_integers(math.gcd, a, b)),
-    "lcm": Row(lambda a, b: elementwise.on_integers(math.lcm, a, b).abs() if a.dtype is not torch.bool else a & b),
+    "lcm": Row(_lcm),
     # extremes
     "fmax": Row(torch.fmax),
     "fmin": Row(torch.fmin),

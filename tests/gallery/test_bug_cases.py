@@ -279,3 +279,37 @@ def _check_base(case: dict[str, Any], view: Tensor) -> None:
     step = view.stride(0)
     around[::step] = around[1]
     assert (around == around[1]).all()
+
+
+GALLERY = load()
+
+
+def test_lcm_takes_the_absolute_value_before_it_narrows() -> None:
+    lcm = GALLERY["lcm"]
+    for dtype, a, b, wanted in (
+        (torch.int8, -126, -127, -126), (torch.int16, 32767, 2, -2), (torch.uint8, 200, 7, 1400 % 256),
+        (torch.int32, 65536, 65537, 65536), (torch.int8, 0, 0, 0),
+    ):  # fmt: skip
+        operands = torch.tensor([a], dtype=dtype), torch.tensor([b], dtype=dtype)
+        assert lcm(*operands).item() == lcm.reference(*operands).item() == torch.lcm(*operands).item() == wanted
+
+
+def test_gates_keep_small_results() -> None:
+    """x / (1 + e^-x) where e^x is subnormal; by mpmath."""
+    with pymetal.host.numerics("ieee"):
+        glu = GALLERY["glu"](torch.tensor([10.0]), torch.tensor([-88.5])).item()
+        silu = GALLERY["silu"](torch.tensor([-88.5])).item()
+    assert math.isclose(glu, 3.672302e-38, rel_tol=1e-6)
+    assert math.isclose(silu, -3.249987e-37, rel_tol=1e-6)
+
+
+# Where the iterator of a stub has its operands in another order than gradient, input.
+INPUT_FIRST = {"leaky_relu_backward", "log_sigmoid_backward"}
+
+
+def test_operands_stand_in_the_order_of_the_stub() -> None:
+    gradients = {name: f for name, f in GALLERY.items() if name.endswith("_backward")}
+    assert len(gradients) > 12
+    for name, functor in gradients.items():
+        order = [parameter for parameter, _ in functor.signature.tensors]
+        assert order[1 if name in INPUT_FIRST else 0] == "grad", name
