@@ -90,10 +90,7 @@ class Parameters:
                     )
                 operands.append(self._checked(name, number))
                 continue
-            if value.layout != torch.strided:
-                raise CallError(
-                    f"{self.name}: {name} must be a strided tensor, not {value.layout}", hint="Pass x.to_dense()."
-                )
+            check_strided(self.name, name, value)
             operands.append(value)
         return operands
 
@@ -159,6 +156,20 @@ def _function(name: str, signature: Signature) -> Callable[..., tuple[tuple[Any,
     function.__defaults__ = tuple(value for n, value in defaults.items() if n not in after_star)
     function.__kwdefaults__ = {n: value for n, value in defaults.items() if n in after_star}
     return function  # type: ignore[no-any-return]
+
+
+def check_strided(functor: str, name: str, tensor: torch.Tensor) -> None:
+    """Refuses a tensor without strides.
+
+    Raises:
+        CallError: it is sparse, or nested.
+    """
+    if tensor.is_nested:
+        hint = "Pass torch.nested.to_padded_tensor(x, 0), or its parts."
+        raise CallError(f"{functor}: {name} must be a strided tensor, not a nested one", hint=hint)
+    if tensor.layout != torch.strided:
+        hint = "Pass x.to_dense()."
+        raise CallError(f"{functor}: {name} must be a strided tensor, not {tensor.layout}", hint=hint)
 
 
 def check_scalar(functor: str, name: str, value: Number, dtype: DType, otherwise: str = "") -> None:

@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from pymetal.dtypes import from_torch
 from pymetal.errors import CallError
+from pymetal.runtime.arguments import check_strided
 
 _MAX_WORK = 10_000  # of the exact test for shared elements, which is exponential in the worst case
 _BASE = 4096  # any address but that of no memory
@@ -22,10 +24,11 @@ def check_output(functor: str, out: object, dtype: torch.dtype, device: torch.de
     """`out` if a result of `dtype` can be written to it.
 
     Raises:
-        CallError: it is not a tensor, on another device, or of a dtype that cannot hold the result.
+        CallError: it is no tensor with strides, on another device, or of a dtype that cannot hold the result.
     """
     if not isinstance(out, torch.Tensor):
         raise CallError(f"{functor}: out= must be a tensor, not {type(out).__name__}")
+    check_strided(functor, "out=", out)
     if out.device != device:
         raise CallError(f"{functor}: out= is on {out.device} but the inputs are on {device}", hint="Move one of them.")
     if out.is_inference() and not torch.is_inference_mode_enabled():
@@ -33,7 +36,7 @@ def check_output(functor: str, out: object, dtype: torch.dtype, device: torch.de
             f"{functor}: inplace update to inference tensor outside InferenceMode is not allowed",
             hint="Pass out.clone(), or call under torch.inference_mode().",
         )
-    if not torch.can_cast(dtype, out.dtype):
+    if from_torch(out.dtype) is None or not torch.can_cast(dtype, out.dtype):
         raise CallError(
             f"{functor}: result type {dtype} cannot be cast to the dtype of out=, {out.dtype}",
             hint=f"Pass out= of dtype {dtype}.",
@@ -46,9 +49,18 @@ def resize_output(functor: str, out: torch.Tensor, shape: torch.Size, strides: t
 
     Args:
         strides: those of a new output, which a resized one gets, too; None if it is contiguous.
+
+    Raises:
+        CallError: its memory belongs to something that does not resize it.
     """
     if out.shape == shape:
         return
+    storage, wanted = out.untyped_storage(), (out.storage_offset() + shape.numel()) * out.element_size()
+    if not storage.resizable() and wanted > storage.nbytes():  # torch itself would fail with the shape changed
+        raise CallError(
+            f"{functor}: out= of shape {list(out.shape)} cannot be resized to {list(shape)}: its memory is not torch's",
+            hint="Pass a tensor of that shape.",
+        )
     if out.numel() != 0:
         warnings.warn(
             f"{functor}: an output with one or more elements was resized since it had shape {list(out.shape)}, which "

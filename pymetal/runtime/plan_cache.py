@@ -83,7 +83,10 @@ def dispatch_key(args: tuple[Any, ...]) -> tuple[list[Any], torch.device | None]
                 return key, None
             device = arg.device
             is_plain = not arg.is_neg() and not arg._is_zerotensor()
-            key += (arg.dtype, arg.shape, arg.stride(), device, is_plain, arg.requires_grad)
+            try:
+                key += (arg.dtype, arg.shape, arg.stride(), device, is_plain, arg.requires_grad)
+            except RuntimeError:  # sparse and nested ones have no strides
+                return key, None
         elif kind is int and LOWEST <= arg < -LOWEST:
             key.append(kind)
         elif kind is float:

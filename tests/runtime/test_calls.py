@@ -6,6 +6,7 @@ import copy
 import functools
 import pickle
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,12 @@ from examples.smooth_l1 import smooth_l1
 from pymetal import CallError, PyMetalError, T
 
 ones = torch.ones(3)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch says that these are not finished, or will go
+    sparse_rows, sparse = torch.eye(3).to_sparse_csr(), ones.to_sparse()
+    nested = torch.nested.nested_tensor([torch.ones(2), ones])
+    quantized = torch.quantize_per_tensor(ones, 0.1, 0, torch.qint8)
+    foreign = torch.frombuffer(bytearray(4), dtype=torch.float32)
 whole = torch.ones(3, dtype=torch.int32)
 
 
@@ -197,6 +204,29 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "fraction for an int": (
         lambda: leaky_relu(ones, times=0.5),  # type: ignore[call-overload]
         "leaky_relu: scalar times=0.5 is not an integer, and times is an int\nPass an integer.",
+    ),
+    "sparse rows": (
+        lambda: add_alpha(sparse_rows, ones),
+        "add_alpha: a must be a strided tensor, not torch.sparse_csr\nPass x.to_dense().",
+    ),
+    "nested": (
+        lambda: leaky_relu(nested),
+        "leaky_relu: x must be a strided tensor, not a nested one\n"
+        "Pass torch.nested.to_padded_tensor(x, 0), or its parts.",
+    ),
+    "a sparse out": (
+        lambda: leaky_relu(ones, out=sparse),
+        "leaky_relu: out= must be a strided tensor, not torch.sparse_coo\nPass x.to_dense().",
+    ),
+    "a quantized out": (
+        lambda: leaky_relu(ones, out=quantized),
+        "leaky_relu: result type torch.float32 cannot be cast to the dtype of out=, torch.qint8\n"
+        "Pass out= of dtype torch.float32.",
+    ),
+    "an out of foreign memory": (
+        lambda: leaky_relu(ones, out=foreign),
+        "leaky_relu: out= of shape [1] cannot be resized to [3]: its memory is not torch's\n"
+        "Pass a tensor of that shape.",
     ),
     "the reference has no out": (
         lambda: leaky_relu.reference(ones, out=ones),
