@@ -52,6 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe has gone: there is nobody to report to
         return 0
+    except OSError as error:
+        print(f"pymetal: {error.filename or 'error'}: {error.strerror or error}", file=sys.stderr)
+        return 2
     except SystemExit as stop:  # argparse
         return stop.code if isinstance(stop.code, int) else 2
     return code

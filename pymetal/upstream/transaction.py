@@ -55,10 +55,10 @@ def write(root: Path, files: Mapping[str, tuple[bytes | None, bytes]]) -> None:
     """Writes `files`, each given as (expected old bytes, new bytes).
 
     Raises:
-        PyMetalError: a file is not as expected, or another run is writing. Nothing is written.
-        OSError: a file could not be written. Those written before are put back.
+        PyMetalError: a file is not as expected, or cannot be written, or another run is writing. All files are as
+            before.
     """
-    with _locked(root):
+    with _told(root), _locked(root):
         _recover(root)
         for path, (old, _) in files.items():
             if _read(check_inside(root, path)) != old:
@@ -85,12 +85,27 @@ def recover(root: Path) -> list[str]:
     """Undoes an interrupted run, if there was one; the files put back.
 
     Raises:
-        PyMetalError: another run is writing, the journal cannot be read, or a file was edited since.
+        PyMetalError: another run is writing, the journal cannot be read, a file was edited since or cannot be written.
     """
     if not (os.path.lexists(root / JOURNAL) or os.path.lexists(_temporary(root / JOURNAL))):
         return []
-    with _locked(root):
+    with _told(root), _locked(root):
         return _recover(root)
+
+
+@contextlib.contextmanager
+def _told(root: Path) -> Iterator[None]:
+    """An error of the operating system as one that says what became of the tree."""
+    try:
+        yield
+    except OSError as error:
+        begun = os.path.lexists(root / JOURNAL)
+        raise PyMetalError(
+            f"{error.filename2 or error.filename or root}: {error.strerror or error}",
+            hint="Mend that and run the command again: it puts the files back first."
+            if begun
+            else "Nothing was changed.",
+        ) from error
 
 
 def _recover(root: Path) -> list[str]:
@@ -143,6 +158,8 @@ def _load(root: Path) -> Any:
     file = check_inside(root, JOURNAL)
     try:
         record = json.loads(file.read_bytes())
+        for folder in record["folders"]:
+            check_inside(root, f"{folder}/{JOURNAL}")
         return {
             "folders": [str(f) for f in record["folders"]],
             "files": [{"path": str(e["path"]), "old": e["old"], "new": str(e["new"])} for e in record["files"]],

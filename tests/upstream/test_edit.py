@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
@@ -223,9 +224,45 @@ def test_a_failing_write_puts_everything_back(root: Path, monkeypatch: pytest.Mo
         real(source, target)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(PyMetalError, match="No space left") as refused:
         patch(root).apply()
+    assert refused.value.hint == "Nothing was changed."
     assert trees.snapshot(root) == before
+
+
+def test_a_file_that_cannot_be_put_back_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full, and stays so: the journal waits for the next run."""
+    before = trees.snapshot(root)
+    real, real_unlink = os.replace, os.unlink
+
+    def replace(source: Path, target: Path) -> None:
+        if target.name != transaction.JOURNAL:
+            raise OSError(30, "Read-only file system", str(target))
+        real(source, target)
+
+    def unlink(path: Path) -> None:
+        if path.name == transaction.JOURNAL:
+            raise OSError(30, "Read-only file system", str(path))
+        real_unlink(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", replace)
+        patched.setattr(os, "unlink", unlink)
+        with pytest.raises(PyMetalError, match="Read-only file system") as refused:
+            patch(root).apply()
+    assert "puts the files back first" in str(refused.value)
+    transaction.recover(root)
+    assert trees.snapshot(root) == before
+
+
+@pytest.mark.parametrize("folder", ["../outside", "/outside", "sub/../../outside"])
+def test_a_journal_removes_no_folder_outside_of_the_tree(root: Path, folder: str) -> None:
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (root / transaction.JOURNAL).write_text(json.dumps({"folders": [folder], "files": []}))
+    with pytest.raises(PyMetalError, match="is not a path below"):
+        transaction.recover(root)
+    assert outside.is_dir()
 
 
 def test_two_runs_at_once_are_kept_apart(root: Path) -> None:
