@@ -61,6 +61,9 @@ class NativeFunctions:
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
         self.rows = {row.name: row for row in _rows(self.lines)}
+        if not self.rows:
+            hint = "Restore it: git checkout -- aten/src/ATen/native/native_functions.yaml"
+            raise PyMetalError("native_functions.yaml has no row `- func: ...`", hint=hint)
 
     def __getitem__(self, name: str) -> Row:
         if name not in self.rows:
@@ -158,7 +161,7 @@ def changed_rows(before: str, after: str) -> dict[str, tuple[str | None, str | N
 def _rows(lines: Sequence[str]) -> list[Row]:
     starts = [i for i, line in enumerate(lines) if line.startswith("- ")]
     rows = []
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in zip(starts, [*starts, len(lines)][1:], strict=True):
         match = _FUNC.match(lines[start])
         if match is not None:
             rows.append(_row(match["name"], lines, start, end))

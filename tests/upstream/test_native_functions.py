@@ -332,3 +332,9 @@ def test_the_reader_agrees_with_a_yaml_parser(file: tuple[str, dict[str, bool]])
         dispatch = {k.strip(): v for keys, v in item["dispatch"].items() for k in keys.split(",")}
         loaded[item["func"].split("(")[0]] = dispatch
     assert NativeFunctions(text).table() == loaded
+
+
+@pytest.mark.parametrize("text", ["", "a: 1\n", "\x00\x01\ufffd", "- [1, 2]\n", "- func\n"])
+def test_a_file_without_rows_is_refused(text: str) -> None:
+    with pytest.raises(PyMetalError, match="has no row `- func"):
+        NativeFunctions(text)
