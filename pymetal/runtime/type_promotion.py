@@ -59,7 +59,8 @@ class CallTypes:
             return element
         failure = self.failures.get(element) if element is not None else None
         if element is not None and failure is not None:
-            floats = element.kind in INTEGRAL and float32 in domain
+            is_test = all(o.function.result == ir.BOOL for o in self.checked.overloads)
+            floats = element.kind in INTEGRAL and float32 in domain and not is_test
             promotion = f"`{self.decorated(promotion=TO_FLOAT)}`, " if floats else ""
             raise CallError(
                 f"{self.name} is not defined for {element.torch}: {failure.message}",
@@ -68,9 +69,13 @@ class CallTypes:
                 f"`@{self.name}.overload`, or `{self.decorated(dtypes=spelled(domain))}` to say what it serves.",
             )
         reason = " (Metal has no double)" if element is not None and not element.metal else ""
+        numbers = [o.number for o in operands if o.dtype is None and not isinstance(o.number, int)]
+        way = "Convert the tensors, or widen dtypes= and the annotation of the functor."
+        if numbers and all(o.dtype is None or from_torch(o.dtype) in domain for o in operands):
+            way = f"The tensors are: pass an integer instead of a Python {type(numbers[0]).__name__}."
         raise CallError(
             f"{self.name} has no kernel for {dtype}{reason}",
-            hint=f"It is registered for {dtypes.listed(domain)}. Convert the tensors, or widen dtypes= of the functor.",
+            hint=f"It is registered for {dtypes.listed(domain)}. {way}",
         )
 
     def function(self, element: DType) -> ir.Function:

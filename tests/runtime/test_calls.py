@@ -90,32 +90,31 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "atan2 has no kernel for torch.float64 (Metal has no double)\nIt is registered for torch.float32, "
         "torch.float16, torch.bfloat16, "
         "torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8, torch.bool. Convert the tensors, or widen "
-        "dtypes= of the functor.",
+        "dtypes= and the annotation of the functor.",
     ),
     "promoted to double": (
         lambda: add_alpha(ones, ones.double()),
         "add_alpha has no kernel for torch.float64 (Metal has no double)\nIt is registered for torch.float32, "
         "torch.float16, torch.bfloat16, "
         "torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8, torch.bool. Convert the tensors, or widen "
-        "dtypes= of the functor.",
+        "dtypes= and the annotation of the functor.",
     ),
     "unregistered": (
         lambda: smooth_l1(whole, whole),
         "smooth_l1 has no kernel for torch.int32\nIt is registered for torch.float32, torch.float16, "
         "torch.bfloat16. Convert the tensors, or "
-        "widen dtypes= of the functor.",
+        "widen dtypes= and the annotation of the functor.",
     ),
     "unregistered by promotion": (
         lambda: narrow(whole, 0.5),
         "narrow has no kernel for torch.float32\nIt is registered for torch.int64, torch.int32, torch.int16, "
-        "torch.uint8, torch.int8. Convert the tensors, "
-        "or widen dtypes= of the functor.",
+        "torch.uint8, torch.int8. The tensors are: pass an integer instead of a Python float.",
     ),
     "complex": (
         lambda: add_alpha(ones.to(torch.complex64), ones),
         "add_alpha has no kernel for torch.complex64\nIt is registered for torch.float32, torch.float16, "
         "torch.bfloat16, torch.int64, torch.int32, torch.int16, "
-        "torch.uint8, torch.int8, torch.bool. Convert the tensors, or widen dtypes= of the functor.",
+        "torch.uint8, torch.int8, torch.bool. Convert the tensors, or widen dtypes= and the annotation of the functor.",
     ),
     "two devices": (
         lambda: add_alpha(ones, torch.ones(3, device="meta")),
