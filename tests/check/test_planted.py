@@ -69,8 +69,8 @@ FAULTS: dict[str, Fault] = {
         ("accuracy", "lint"),
     ),
     "computing in bfloat: silu": Fault(
-        "silu", "activation", "return T(float(x) * logistic(float(x)))", "return x * T(logistic(float(x)))", "bfloat16",
-        ("inaccurate",),
+        "silu", "activation", "return T(float(x) / (1 + math.exp(-float(x))))",
+        "return T(x / T(1 + math.exp(-float(x))))", "bfloat16", ("inaccurate",),
     ),
     "an integer through float: div_floor": Fault(
         "div_floor", "binary", "def div_floor(a: Integral, b: Integral) -> Integral:\n    return a // b",
