@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pymetal.errors import MetalSyntaxError, ToolchainError
-from pymetal.host.cache import Cache, default_cache
+from pymetal.host.cache import Cache, default_cache, unwritable
 from pymetal.host.diagnostics import SHIM, SOURCE_NAME, compile_error
 from pymetal.host.function_constants import Value, bind_function_constants
 from pymetal.host.toolchain import Compiler, file_stamp, find_compiler
@@ -129,6 +129,9 @@ def _code_flags(numerics: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+_FULL = ("No space left on device", "NoSpaceLeft")  # as clang and zig say it
+
+
 def _run(command: Sequence[str], text: str | None, source: str, cache: Cache | None = None) -> str:
     """Run the compiler on text; its standard output. A failure is the user's source's.
 
@@ -144,6 +147,8 @@ def _run(command: Sequence[str], text: str | None, source: str, cache: Cache | N
     except OSError as error:
         raise ToolchainError(f"{command[0]} cannot be run: {error}") from error
     if done.returncode != 0:
+        if any(phrase in done.stderr for phrase in _FULL):
+            raise unwritable((cache or default_cache()).root, "No space left on device")
         raise compile_error(done.stderr, source)
     return done.stdout
 

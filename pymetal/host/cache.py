@@ -24,6 +24,7 @@ from typing import Any
 import platformdirs
 
 from pymetal import atomic
+from pymetal.errors import DeviceError
 
 DEFAULT_LIMIT = 1 << 30
 SUM = ".sum"
@@ -37,7 +38,7 @@ def default_folder() -> Path:
         named = os.environ.get("PYMETAL_CACHE_DIR") or platformdirs.user_cache_dir("pymetal", appauthor=False)
         folder = os.path.expanduser(named)
         if not folder.startswith("~"):
-            return Path(folder)
+            return Path(os.path.abspath(folder))  # the process may change its own
     return Path(os.devnull, "no-home")  # proves unusable
 
 
@@ -69,6 +70,12 @@ def _usable(folder: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def unwritable(folder: Path, reason: str) -> DeviceError:
+    """The error for a folder in which compiled kernels cannot be kept."""
+    hint = "Free space there, or set PYMETAL_CACHE_DIR to another folder."
+    return DeviceError(f"compiled kernels cannot be kept at {folder}: {reason}", hint=hint)
 
 
 class Cache:
@@ -123,10 +130,24 @@ class Cache:
     def put(self, key: str, suffix: str, data: bytes) -> Path:
         """Store the bytes; the entry's file."""
         path, sums = self._paths(key, suffix)
-        atomic.replace(sums, hashlib.sha256(data).hexdigest().encode("ascii"), 0o600, TEMPORARY)
-        atomic.replace(path, data, 0o700 if suffix in ("so", "dylib") else 0o600, TEMPORARY)
+        with self._writing():
+            atomic.replace(sums, hashlib.sha256(data).hexdigest().encode("ascii"), 0o600, TEMPORARY)
+            atomic.replace(path, data, 0o700 if suffix in ("so", "dylib") else 0o600, TEMPORARY)
         self.trim()
         return path
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Makes the folder anew if it has gone.
+
+        Raises:
+            DeviceError: nothing can be written there.
+        """
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            yield
+        except OSError as error:
+            raise unwritable(self.root, error.strerror or str(error)) from error
 
     def get_json(self, key: str) -> dict[str, Any] | None:
         """The entry's object, as `put_json` stored it."""
@@ -145,7 +166,8 @@ class Cache:
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
         """A private folder for a compiler's output, removed afterwards."""
-        folder = tempfile.mkdtemp(prefix=TEMPORARY, dir=self.root)
+        with self._writing():
+            folder = tempfile.mkdtemp(prefix=TEMPORARY, dir=self.root)
         try:
             yield Path(folder)
         finally:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
+import shutil
 import stat
+import sys
 import time
 from pathlib import Path
 
@@ -13,6 +16,8 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
+from pymetal import DeviceError, atomic
+from pymetal.host import build
 from pymetal.host.cache import Cache, default_cache, default_folder
 
 
@@ -238,3 +243,34 @@ def test_a_folder_that_cannot_be_used_is_said_once(tmp_path: Path, monkeypatch: 
         cache = default_cache()
     assert cache.is_temporary
     assert default_cache() is cache  # and warnings are errors here
+
+
+def test_a_folder_that_vanished_is_made_anew(tmp_path: Path) -> None:
+    store = Cache(tmp_path / "c")
+    for write in (lambda: store.put(store.key("a"), "so", b"data"), lambda: store.scratch().__enter__()):
+        shutil.rmtree(store.root)
+        write()
+        assert stat.S_IMODE(store.root.stat().st_mode) == 0o700
+
+
+def test_a_relative_folder_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYMETAL_CACHE_DIR", "kernels")
+    assert default_folder() == tmp_path / "kernels"
+
+
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pymetal writes, and where the compiler does."""
+    store = Cache(tmp_path / "c")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic, "write_new", full)
+    wanted = re.escape(f"compiled kernels cannot be kept at {store.root}: No space left on device\nFree space there")
+    with pytest.raises(DeviceError, match=wanted):
+        store.put(store.key("a"), "so", b"data")
+    message = "error: unable to open output file: No space left on device"
+    compiler = (sys.executable, "-c", f"import sys; sys.exit({message!r})")
+    with pytest.raises(DeviceError, match=wanted):
+        build._run(compiler, None, "", store)
