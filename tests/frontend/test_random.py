@@ -27,7 +27,7 @@ few = settings(
     max_examples=1, phases=[Phase.generate], deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
-PER_BATCH = 32
+PER_BATCH = 24
 
 pytestmark = pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 

@@ -102,7 +102,7 @@ def test_chosen_functors(reports: Reports) -> None:
 
 
 def test_random_programs(reports: Reports, tmp_path: Path) -> None:
-    for mismatch in differential.check(tmp_path, range(4000, 4025)):
+    for mismatch in differential.check(tmp_path, range(4000, 4016)):
         raise mismatch
     assert {report for report in reports.read() if not MEANT.match(report)} == set()
 

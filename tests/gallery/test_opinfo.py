@@ -75,7 +75,7 @@ def test_samples(name: str) -> None:
         (support.inputs(row, dtype, functor.arity.inputs), support.scalars_at(functor, dtype, row.scalars))
         for dtype in support.registered(functor)
     ]
-    with toolbox.batch("ieee"):
+    with toolbox.batch("ieee"), toolbox.unoptimized():  # `test_edges` has the same functors optimized
         for operands, scalars in calls + ranges:
             functor.jit_source(*operands, **scalars)
         for operands, scalars in ranges:
